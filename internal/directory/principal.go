@@ -1,8 +1,12 @@
 package directory
 
-import "baton/internal/task"
+import (
+	"time"
 
-// Role is what an organization's key may do; see contract section 1.
+	"baton/internal/task"
+)
+
+// Role is what an organization's key may do; see Rights.
 type Role string
 
 const (
@@ -29,32 +33,18 @@ type Principal struct {
 	Role         Role    // an org key's, empty for others
 }
 
-// Organization is a tenant.
-type Organization struct {
-	ID           task.ID
-	Name         string
-	Verified     bool
-	Suspended    bool
-	AWSAccountID string
-	LegacyEvents bool // wants a2a.task.updated on its bus and webhooks too
+// Key is what is known of a key, its secret aside.
+type Key struct {
+	Principal
+	Hash       Hash
+	Hint       string // how its secret begins
+	CreatedAt  time.Time
+	ExpiresAt  time.Time // zero for never
+	RevokedAt  time.Time // zero while good
+	LastUsedAt time.Time // zero for never; up to an hour behind, see Service.Authenticate
 }
 
-// Skill is one thing that an agent says it can do, as A2A agent cards list them.
-type Skill struct {
-	ID, Name, Description string
-	Tags, Examples        []string
-}
-
-// Identity is an agent: what is known of it and what it allows.
-type Identity struct {
-	ID                  task.ID
-	Organization        Organization
-	Handle              string // lower case, without @
-	DisplayName         string
-	Description         string
-	A2AEnabled          bool
-	Discoverable        bool
-	DeduplicateMessages bool
-	Skills              []Skill
-	Deleted             bool
+// Good says whether the key itself opens the door at this time.
+func (k Key) Good(at time.Time) bool {
+	return k.RevokedAt.IsZero() && (k.ExpiresAt.IsZero() || at.Before(k.ExpiresAt))
 }

@@ -1,0 +1,89 @@
+package directory
+
+import (
+	"context"
+	"time"
+)
+
+// Agent finds the agent that a call names, in its path or by X-Act-As-Identity, among those that the principal may act
+// as, or look at the things of: an agent's key its own, an org key its organization's (contract section 1). name is in
+// any form that ParseRef takes. What it says of the agent and its organization is up to Options.Remember behind.
+//
+// Errors: ErrForbidden for an agent's key that names another agent of its organization; ErrNotFound for all else,
+// deleted agents and malformed names among them; ErrUnavailable.
+func (s *Service) Agent(ctx context.Context, p Principal, name string) (Identity, error) {
+	ref, ok := ParseRef(name)
+	if !ok || p.Kind == Operator {
+		return Identity{}, ErrNotFound
+	}
+	i, err := s.agent(ctx, ref)
+	return guard(p, i, err)
+}
+
+// Own is the agent of an agent's key, as Agent finds it. ErrActAsMissing for any other key.
+func (s *Service) Own(ctx context.Context, p Principal) (Identity, error) {
+	if p.Kind != Agent {
+		return Identity{}, ErrActAsMissing
+	}
+	i, err := s.agent(ctx, Ref{ID: p.Identity})
+	return guard(p, i, err)
+}
+
+// guard hides from the principal what is not its own.
+func guard(p Principal, i Identity, err error) (Identity, error) {
+	switch {
+	case err != nil:
+		return Identity{}, err
+	case i.Deleted || i.Organization.ID != p.Organization:
+		return Identity{}, ErrNotFound
+	case p.Kind == Agent && i.ID != p.Identity:
+		return Identity{}, ErrForbidden
+	}
+	return i, nil
+}
+
+// Target finds the agent that a send is for, as it stands now. ErrNotFound when there is none, or no longer;
+// ErrUnavailable.
+func (s *Service) Target(ctx context.Context, ref Ref) (Identity, error) {
+	i, err := s.store.Identity(ctx, ref)
+	if err == nil && i.Deleted {
+		err = ErrNotFound
+	}
+	if err != nil {
+		return Identity{}, err
+	}
+	return i, nil
+}
+
+// Admit says whether the worker takes tasks of the requester: nil, or ErrNotAdmitted (contract section 5).
+func (s *Service) Admit(ctx context.Context, requester, worker Identity) error {
+	switch Glance(requester, worker) {
+	case Admitted:
+		return nil
+	}
+	return ErrNotAdmitted
+}
+
+// agent is an identity with its organization, remembered.
+func (s *Service) agent(ctx context.Context, ref Ref) (Identity, error) {
+	now := s.clock()
+	if i, ok := s.agents.get(ref, now); ok {
+		return i, nil
+	}
+	return s.fresh(ctx, ref, now)
+}
+
+// fresh is an identity with its organization as they stand now, and remembers them under every name.
+func (s *Service) fresh(ctx context.Context, ref Ref, now time.Time) (Identity, error) {
+	i, err := s.store.Identity(ctx, ref)
+	if err != nil {
+		return Identity{}, err
+	}
+	if i.Organization, err = s.store.Organization(ctx, i.Organization.ID); err != nil {
+		return Identity{}, err
+	}
+	for _, name := range []Ref{ref, {ID: i.ID}, {Handle: i.Handle}} {
+		s.agents.put(name, i, now, now.Add(s.remember))
+	}
+	return i, nil
+}

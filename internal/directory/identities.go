@@ -1,0 +1,75 @@
+package directory
+
+import (
+	"context"
+
+	"baton/internal/task"
+)
+
+// CreateIdentity makes an agent of the principal's organization. What the edit leaves open is: A2A on, not
+// discoverable, messages deduplicated. Errors: ErrForbidden, a task.Invalid, ErrHandleTaken, ErrUnavailable.
+func (s *Service) CreateIdentity(ctx context.Context, p Principal, e IdentityEdit) (Identity, error) {
+	if !p.May(WriteIdentities) {
+		return Identity{}, ErrForbidden
+	}
+	if e.Handle == nil {
+		return Identity{}, task.Invalid{{Field: "handle", Message: "is required"}}
+	}
+	now := s.clock()
+	i, err := e.apply(Identity{
+		ID: newID(now), Organization: Organization{ID: p.Organization}, A2AEnabled: true, DeduplicateMessages: true,
+		CreatedAt: now, UpdatedAt: now, Version: 1,
+	})
+	if err != nil {
+		return Identity{}, err
+	}
+	return i, s.store.CreateIdentity(ctx, i)
+}
+
+// Identity finds the agent that a path names, as it stands now. Errors as for Agent, but ErrForbidden also for a key
+// without the right to read identities.
+func (s *Service) Identity(ctx context.Context, p Principal, name string) (Identity, error) {
+	ref, ok := ParseRef(name)
+	if !ok || p.Kind == Operator {
+		return Identity{}, ErrNotFound
+	}
+	i, err := s.store.Identity(ctx, ref)
+	return guard(p, i, err)
+}
+
+// Identities is a page of the principal's organization's agents, oldest first, deleted ones left out; an agent's key
+// sees its own alone. after is the last id of the page before. Errors: ErrForbidden, ErrUnavailable.
+func (s *Service) Identities(ctx context.Context, p Principal, after task.ID, limit int) (page []Identity, more bool, err error) {
+	if !p.May(ReadIdentities) {
+		return nil, false, ErrForbidden
+	}
+	if p.Kind == Agent {
+		i, err := s.store.Identity(ctx, Ref{ID: p.Identity})
+		if i, err = guard(p, i, err); err != nil || !after.IsZero() {
+			return nil, false, err
+		}
+		return []Identity{i}, false, nil
+	}
+	return s.store.Identities(ctx, p.Organization, after, limit)
+}
+
+// EditIdentity changes an agent; its own key may edit all of the profile but the handle. Errors as for Identity, and
+// ErrForbidden, a task.Invalid, ErrHandleTaken, ErrConflict.
+func (s *Service) EditIdentity(ctx context.Context, p Principal, name string, e IdentityEdit) (now Identity, err error) {
+	err = retried(ctx, func() error {
+		was, err := s.Identity(ctx, p, name)
+		if err != nil {
+			return err
+		}
+		if !p.May(EditProfile) || e.Handle != nil && !p.May(WriteIdentities) {
+			return ErrForbidden
+		}
+		if now, err = e.apply(was); err != nil {
+			return err
+		}
+		now.UpdatedAt = s.clock()
+		now.Version++
+		return s.store.SaveIdentity(ctx, was, now)
+	})
+	return now, err
+}

@@ -1,0 +1,75 @@
+package directory
+
+import (
+	"context"
+	"time"
+
+	"baton/internal/task"
+)
+
+// NewKeyRequest asks for a key of one of the principal's organization's agents, or of the organization itself: exactly
+// one of Identity and Role is set.
+type NewKeyRequest struct {
+	Identity  string // in any form that ParseRef takes
+	Role      Role
+	ExpiresAt time.Time // zero for never
+}
+
+// CreateKey makes a key; secret is told this once. Errors: ErrForbidden, a task.Invalid, ErrUnavailable.
+func (s *Service) CreateKey(ctx context.Context, p Principal, r NewKeyRequest) (k Key, secret string, err error) {
+	if !p.May(WriteKeys) {
+		return Key{}, "", ErrForbidden
+	}
+	owner := Principal{Kind: Org, Organization: p.Organization, Role: r.Role}
+	switch {
+	case (r.Identity == "") == (r.Role == ""):
+		return Key{}, "", task.Invalid{{Field: "identity", Message: "or role must be given, and not both"}}
+	case !r.ExpiresAt.IsZero() && !r.ExpiresAt.After(s.clock()):
+		return Key{}, "", task.Invalid{{Field: "expires_at", Message: "must be in the future"}}
+	case r.Identity != "":
+		ref, ok := ParseRef(r.Identity)
+		if !ok {
+			return Key{}, "", task.Invalid{{Field: "identity", Message: "must be a handle or an id"}}
+		}
+		i, err := s.store.Identity(ctx, ref)
+		if i, err = guard(p, i, err); err != nil {
+			return Key{}, "", err
+		}
+		owner = Principal{Kind: Agent, Organization: p.Organization, Identity: i.ID}
+	case r.Role != Viewer && r.Role != Member && r.Role != Admin:
+		return Key{}, "", task.Invalid{{Field: "role", Message: "must be viewer, member or admin"}}
+	}
+	k, secret = s.newKey(owner)
+	k.ExpiresAt = r.ExpiresAt
+	return k, secret, s.store.CreateKey(ctx, k)
+}
+
+// Keys is a page of the principal's organization's keys, oldest first, revoked ones too. after is the last id of the
+// page before. Errors: ErrForbidden, ErrUnavailable.
+func (s *Service) Keys(ctx context.Context, p Principal, after task.ID, limit int) (page []Key, more bool, err error) {
+	if !p.May(ReadKeys) || p.Kind == Operator {
+		return nil, false, ErrForbidden
+	}
+	return s.store.Keys(ctx, p.Organization, after, limit)
+}
+
+// RevokeKey ends a key of the principal's organization; it may still work for Options.Remember. Revoking again changes
+// nothing. Errors: ErrForbidden, ErrNotFound, ErrUnavailable.
+func (s *Service) RevokeKey(ctx context.Context, p Principal, id string) error {
+	if !p.May(WriteKeys) {
+		return ErrForbidden
+	}
+	key, ok := task.ParseID(id)
+	if !ok {
+		return ErrNotFound
+	}
+	return s.store.RevokeKey(ctx, p.Organization, key, s.clock())
+}
+
+// newKey makes a key and its secret, not stored yet.
+func (s *Service) newKey(owner Principal) (Key, string) {
+	now := s.clock()
+	secret := s.mint.New(owner.Kind)
+	owner.KeyID = newID(now)
+	return Key{Principal: owner, Hash: NewHash(secret), Hint: Hint(secret), CreatedAt: now}, secret
+}

@@ -1,0 +1,94 @@
+package directory
+
+import (
+	"context"
+
+	"baton/internal/task"
+)
+
+// NewOrganization is what making one gives.
+type NewOrganization struct {
+	Organization
+	FirstKey Key    // of an admin
+	Secret   string // the first key's, told this once
+}
+
+// CreateOrganization makes an organization with its bus and first admin key. Where the account has no room for a bus,
+// it is Pending and the organization works all the same. Errors: ErrForbidden for all but the operator; a
+// task.Invalid; ErrUnavailable.
+func (s *Service) CreateOrganization(ctx context.Context, p Principal, e OrganizationEdit) (NewOrganization, error) {
+	if !p.May(RunService) {
+		return NewOrganization{}, ErrForbidden
+	}
+	if e.Name == nil {
+		return NewOrganization{}, task.Invalid{{Field: "name", Message: "is required"}}
+	}
+	now := s.clock()
+	id := newID(now)
+	o, err := e.apply(Organization{ID: id, CreatedAt: now, Version: 1, Bus: Bus{Name: "baton-" + s.stage + "-" + id.String()}})
+	if err != nil {
+		return NewOrganization{}, err
+	}
+	o.Bus = s.buses.Create(ctx, o)
+	key, secret := s.newKey(Principal{Kind: Org, Organization: id, Role: Admin})
+	if err := s.store.CreateOrganization(ctx, o, key); err != nil {
+		return NewOrganization{}, err
+	}
+	return NewOrganization{o, key, secret}, nil
+}
+
+// Organization finds the one that a call names by its id. Errors: ErrNotFound for any but the caller's own, and for a
+// malformed id; ErrForbidden; ErrUnavailable.
+func (s *Service) Organization(ctx context.Context, p Principal, id string, wants Right) (Organization, error) {
+	o, ok := task.ParseID(id)
+	if !ok || p.Kind != Operator && o != p.Organization {
+		return Organization{}, ErrNotFound
+	}
+	if !p.May(wants) {
+		return Organization{}, ErrForbidden
+	}
+	return s.store.Organization(ctx, o)
+}
+
+// EditOrganization changes an organization; only the operator may say whether it is verified. The rights of a new
+// AWS account on the bus are set at once. Errors as for Organization, and a task.Invalid, ErrConflict.
+func (s *Service) EditOrganization(ctx context.Context, p Principal, id string, e OrganizationEdit) (now Organization, err error) {
+	return s.changeOrganization(ctx, p, id, WriteOrg, func(o Organization) (Organization, error) {
+		if e.Verified != nil && *e.Verified != o.Verified && !p.May(RunService) {
+			return Organization{}, ErrForbidden
+		}
+		return e.apply(o)
+	})
+}
+
+// SuspendOrganization stops an organization's keys, or lets them work again; its data stays. Only the operator may.
+// Errors as for EditOrganization.
+func (s *Service) SuspendOrganization(ctx context.Context, p Principal, id string, suspended bool) (Organization, error) {
+	return s.changeOrganization(ctx, p, id, RunService, func(o Organization) (Organization, error) {
+		o.Suspended = suspended
+		return o, nil
+	})
+}
+
+func (s *Service) changeOrganization(
+	ctx context.Context, p Principal, id string, wants Right, change func(Organization) (Organization, error),
+) (now Organization, err error) {
+	err = retried(ctx, func() error {
+		was, err := s.Organization(ctx, p, id, wants)
+		if err != nil {
+			return err
+		}
+		if now, err = change(was); err != nil {
+			return err
+		}
+		if now.AWSAccountID != was.AWSAccountID && now.Bus.Status != BusPending {
+			now.Bus = s.buses.Create(ctx, now)
+		}
+		if now == was {
+			return nil
+		}
+		now.Version++
+		return s.store.SaveOrganization(ctx, was, now)
+	})
+	return now, err
+}

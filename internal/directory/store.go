@@ -1,0 +1,48 @@
+package directory
+
+import (
+	"context"
+	"time"
+
+	"baton/internal/task"
+)
+
+// Store keeps the directory. All methods are safe for concurrent use. Reads are as of the latest accepted write, and
+// return ErrNotFound when there is nothing. Everything returns a task.ErrUnavailable (wrapped) when storage can't be
+// reached or throttles, and a task.ErrConflict when transactions of others kept a write from committing.
+type Store interface {
+	// CreateOrganization stores a new organization with its first key.
+	CreateOrganization(ctx context.Context, o Organization, first Key) error
+	Organization(ctx context.Context, id task.ID) (Organization, error)
+	// SaveOrganization stores an edit under the condition that was is still what is stored: ErrStale.
+	SaveOrganization(ctx context.Context, was, now Organization) error
+
+	// CreateIdentity stores a new identity and takes its handle: ErrHandleTaken.
+	CreateIdentity(ctx context.Context, i Identity) error
+	// Identity finds an agent by id, by handle, or by a handle that it had before. Deleted ones are found by id,
+	// and by any handle they had.
+	Identity(ctx context.Context, ref Ref) (Identity, error)
+	// SaveIdentity stores an edit under the condition that was is still what is stored: ErrStale. A new handle is
+	// taken with it: ErrHandleTaken; the old one goes on leading to the identity.
+	SaveIdentity(ctx context.Context, was, now Identity) error
+	// Identities is a page of an organization's identities, oldest first; after is the last id of the page before.
+	Identities(ctx context.Context, organization, after task.ID, limit int) (page []Identity, more bool, err error)
+
+	// CreateKey stores a key.
+	CreateKey(ctx context.Context, k Key) error
+	// KeyByHash finds a key, a revoked or expired one too.
+	KeyByHash(ctx context.Context, h Hash) (Key, error)
+	// RevokeKey marks a key of an organization as revoked at the time, or leaves it as it is when it is so already.
+	RevokeKey(ctx context.Context, organization, key task.ID, at time.Time) error
+	// Keys is a page of an organization's keys with their last use, oldest first, as Identities.
+	Keys(ctx context.Context, organization, after task.ID, limit int) (page []Key, more bool, err error)
+	// TouchKey notes that a key was used at the time, unless a use in the hour before is noted.
+	TouchKey(ctx context.Context, key task.ID, at time.Time) error
+}
+
+// Buses makes the organizations' EventBridge buses.
+type Buses interface {
+	// Create makes the organization's bus with the rights of its AWS account, or finds it made. It returns the bus,
+	// pending where the account has no room for another or the service is not to be reached.
+	Create(ctx context.Context, o Organization) Bus
+}
