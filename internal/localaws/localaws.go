@@ -32,6 +32,9 @@ func Endpoint(t testing.TB) string {
 	return endpoint
 }
 
+// held is this process's end of the server's life line; a file that nobody refers to would be closed at some moment.
+var held *os.File
+
 var start = sync.OnceValues(func() (string, error) {
 	if given := os.Getenv("BATON_TEST_ENDPOINT"); given != "" {
 		return given, nil
@@ -45,10 +48,11 @@ var start = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	// The server holds the other end, and leaves when this process is gone, however it ended.
-	lifeline, _, err := os.Pipe()
+	lifeline, hold, err := os.Pipe()
 	if err != nil {
 		return "", err
 	}
+	held = hold
 	port, err := localstack.FreePort()
 	if err != nil {
 		return "", err
