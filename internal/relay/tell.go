@@ -1,0 +1,122 @@
+package relay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"time"
+
+	"baton/internal/store"
+	"baton/internal/task"
+)
+
+// tellOrganization logs events, puts them on the bus and tells the hooks, in portions. When a portion can't be told now,
+// its records and all that follow come again: the order in the log stays that of the tasks.
+func (r *Relay) tellOrganization(ctx context.Context, organization task.ID, all []told) {
+	for portion := range slices.Chunk(all, store.MaxAppend) {
+		err := r.tellPortion(ctx, organization, portion)
+		if errors.Is(err, store.ErrRefused) {
+			err = r.tellOneByOne(ctx, organization, portion)
+		}
+		if err == nil {
+			all = all[len(portion):]
+			continue
+		}
+		slog.ErrorContext(ctx, "events not told", "organization_id", organization.String(), "events", len(all), "error", err)
+		for _, t := range all {
+			t.from.retry()
+		}
+		return
+	}
+}
+
+// tellOneByOne finds what storage refuses: the events of one record spoil a portion for all the others.
+func (r *Relay) tellOneByOne(ctx context.Context, organization task.ID, portion []told) error {
+	for i := range portion {
+		err := r.tellPortion(ctx, organization, portion[i:i+1])
+		switch {
+		case errors.Is(err, store.ErrRefused):
+			r.fail(ctx, portion[i].from, err)
+		case err != nil:
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *Relay) tellPortion(ctx context.Context, organization task.ID, portion []told) error {
+	events := make([]task.Event, len(portion))
+	for i := range portion {
+		events[i] = portion[i].event
+	}
+	head, err := r.log.Head(ctx, organization)
+	if err != nil {
+		return err
+	}
+	if head.New {
+		// Is there a bus? One that is still to be made, for want of room in the account, is parked from the start.
+		made, there, err := r.buses.Describe(ctx, organization)
+		if err != nil || !there {
+			head.ParkedFrom = 1
+		}
+		head.BusMade = made
+	}
+	head, found, err := r.log.Append(ctx, head, events)
+	if err != nil {
+		return err
+	}
+	if err := r.publish(ctx, head, events, found > 0); err != nil {
+		return err
+	}
+	if r.hooks == nil {
+		return nil
+	}
+	if err := r.hooks.Told(ctx, organization, events); err != nil {
+		return fmt.Errorf("relay: tell hooks: %w", err)
+	}
+	return nil
+}
+
+// publish puts events that are in the log on the bus, but for those that wait in the log: whoever unparks sends them.
+// head is as of the append. Some may have been appended earlier: repeated.
+func (r *Relay) publish(ctx context.Context, head store.Head, events []task.Event, repeated bool) error {
+	direct := slices.Clone(events)
+	if head.ParkedFrom != 0 {
+		direct = slices.DeleteFunc(direct, func(e task.Event) bool { return e.Sequence >= head.ParkedFrom })
+	}
+	if len(direct) == 0 {
+		return nil
+	}
+	slices.SortFunc(direct, func(a, b task.Event) int { return int(a.Sequence - b.Sequence) })
+	if err := r.log.Texts(ctx, direct); err != nil {
+		return err
+	}
+	legacy, err := r.legacy.wants(ctx, head.Organization)
+	if err != nil {
+		return err
+	}
+
+	sending, cancel := ctx, context.CancelFunc(func() {})
+	if deadline, ok := ctx.Deadline(); ok {
+		sending, cancel = context.WithDeadline(ctx, deadline.Add(-spareTime))
+	}
+	defer cancel()
+	start := time.Now()
+	failed := r.buses.Send(sending, head.Organization, direct, legacy)
+	measureSent(head.Organization, len(direct), failed != 0, time.Since(start))
+	if failed == 0 && repeated {
+		// The round that looks after buses has perhaps passed these entries by already, while they were not yet sent:
+		// whether the bus was there for them must be known here.
+		made, there, err := r.buses.Describe(sending, head.Organization)
+		if err != nil || !there || !head.BusMade.IsZero() && !made.Equal(head.BusMade) {
+			failed = direct[0].Sequence
+		}
+	}
+	if failed == 0 {
+		return nil
+	}
+	slog.WarnContext(ctx, "bus parked", "organization_id", head.Organization.String(), "from", failed)
+	return r.log.Park(ctx, head.Organization, failed)
+}
