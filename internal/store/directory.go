@@ -1,0 +1,181 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"baton/internal/directory"
+	"baton/internal/task"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/smithy-go"
+)
+
+// Directory is the table directory as directory.Store describes it. Safe for concurrent use.
+type Directory struct {
+	db    directoryDB
+	table string
+}
+
+type directoryDB interface {
+	GetItem(context.Context, *dynamodb.GetItemInput, ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error)
+	BatchGetItem(context.Context, *dynamodb.BatchGetItemInput, ...func(*dynamodb.Options)) (*dynamodb.BatchGetItemOutput, error)
+	Query(context.Context, *dynamodb.QueryInput, ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error)
+	UpdateItem(context.Context, *dynamodb.UpdateItemInput, ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error)
+	TransactWriteItems(context.Context, *dynamodb.TransactWriteItemsInput, ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error)
+}
+
+var _ directory.Store = (*Directory)(nil)
+
+// NewDirectory returns the directory in a table.
+func NewDirectory(db directoryDB, table string) *Directory { return &Directory{db, table} }
+
+// get reads one item as of the latest write; directory.ErrNotFound when there is none.
+func (d *Directory) get(ctx context.Context, key dirItem) (dirItem, error) {
+	out, err := d.db.GetItem(ctx, &dynamodb.GetItemInput{TableName: &d.table, Key: key, ConsistentRead: aws.Bool(true)})
+	if err != nil {
+		return nil, directoryError("read", err)
+	}
+	if out.Item == nil {
+		return nil, directory.ErrNotFound
+	}
+	return out.Item, nil
+}
+
+// dirBatch is how many items a BatchGetItem takes.
+const dirBatch = 100
+
+// getAll reads items as of the latest writes, in the order of their keys; those that aren't there are nil.
+func (d *Directory) getAll(ctx context.Context, keys []dirItem) ([]dirItem, error) {
+	found := map[string]dirItem{}
+	for start := 0; start < len(keys); start += dirBatch {
+		asked := types.KeysAndAttributes{ConsistentRead: aws.Bool(true)}
+		for _, k := range keys[start:min(start+dirBatch, len(keys))] {
+			asked.Keys = append(asked.Keys, k)
+		}
+		for pause := dirFirstPause; len(asked.Keys) > 0; pause *= 2 {
+			out, err := d.db.BatchGetItem(ctx, &dynamodb.BatchGetItemInput{
+				RequestItems: map[string]types.KeysAndAttributes{d.table: asked},
+			})
+			if err != nil {
+				return nil, directoryError("read", err)
+			}
+			for _, it := range out.Responses[d.table] {
+				found[dirKeyText(it)] = it
+			}
+			if asked = out.UnprocessedKeys[d.table]; len(asked.Keys) == 0 {
+				break
+			}
+			if pause > dirLastPause {
+				return nil, fmt.Errorf("store: read directory: %w: throttled", task.ErrUnavailable)
+			}
+			if err := dirPause(ctx, pause); err != nil {
+				return nil, err
+			}
+		}
+	}
+	items := make([]dirItem, len(keys))
+	for i, k := range keys {
+		items[i] = found[dirKeyText(k)]
+	}
+	return items, nil
+}
+
+// list is a page of the items of a partition whose sort keys begin with a prefix, after the given one.
+func (d *Directory) list(ctx context.Context, partition, prefix, after string, limit int) (page []dirItem, more bool, err error) {
+	in := dynamodb.QueryInput{
+		TableName: &d.table, ConsistentRead: aws.Bool(true), Limit: aws.Int32(int32(limit)),
+		KeyConditionExpression:    aws.String("p = :p and begins_with(s, :s)"),
+		ExpressionAttributeValues: dirItem{":p": dirText(partition), ":s": dirText(prefix)},
+	}
+	if after != "" {
+		in.ExclusiveStartKey = dirKey(partition, after)
+	}
+	out, err := d.db.Query(ctx, &in)
+	if err != nil {
+		return nil, false, directoryError("list", err)
+	}
+	for _, it := range out.Items {
+		page = append(page, it)
+	}
+	return page, out.LastEvaluatedKey != nil, nil
+}
+
+const (
+	dirFirstPause = 25 * time.Millisecond
+	dirLastPause  = time.Second
+)
+
+// transact commits all writes or none. failed is the position of the first whose condition didn't hold, -1 when it
+// committed. Transactions of others are waited out for about two seconds, then task.ErrConflict.
+func (d *Directory) transact(ctx context.Context, writes ...types.TransactWriteItem) (failed int, err error) {
+	for pause := dirFirstPause; ; pause *= 2 {
+		_, err := d.db.TransactWriteItems(ctx, &dynamodb.TransactWriteItemsInput{TransactItems: writes})
+		if err == nil {
+			return -1, nil
+		}
+		var canceled *types.TransactionCanceledException
+		if !errors.As(err, &canceled) {
+			return -1, directoryError("write", err)
+		}
+		contended := false
+		for i, reason := range canceled.CancellationReasons {
+			switch code := aws.ToString(reason.Code); {
+			case code == reasonCondition:
+				return i, nil
+			case isContention(code):
+				contended = true
+			}
+		}
+		if !contended {
+			return -1, directoryError("write", err)
+		}
+		if pause > dirLastPause {
+			return -1, task.ErrConflict
+		}
+		if err := dirPause(ctx, rand.N(pause)); err != nil {
+			return -1, err
+		}
+	}
+}
+
+// put is a write of a whole item; values are those of the condition.
+func (d *Directory) put(it dirItem, condition string, values dirItem) types.TransactWriteItem {
+	put := types.Put{TableName: &d.table, Item: it, ExpressionAttributeValues: values}
+	if condition != "" {
+		put.ConditionExpression = &condition
+	}
+	return types.TransactWriteItem{Put: &put}
+}
+
+const (
+	dirIsNew     = "attribute_not_exists(p)"
+	dirUnchanged = "v = :v"
+)
+
+func dirVersionIs(v int) dirItem { return dirItem{":v": dirNumber(int64(v))} }
+
+// directoryError is an SDK's error as the directory's callers know it.
+func directoryError(what string, err error) error {
+	var api smithy.APIError
+	if errors.As(err, &api) && api.ErrorCode() == "ValidationException" {
+		return fmt.Errorf("store: %s directory: %w: %w", what, ErrRefused, err)
+	}
+	return fmt.Errorf("store: %s directory: %w: %w", what, task.ErrUnavailable, err)
+}
+
+func dirPause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return fmt.Errorf("%w: %w", task.ErrUnavailable, ctx.Err())
+	case <-timer.C:
+		return nil
+	}
+}

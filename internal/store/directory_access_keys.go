@@ -1,0 +1,134 @@
+package store
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"time"
+
+	"baton/internal/directory"
+	"baton/internal/task"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+// newKey is the writes that store a key: under its hash, and, but for the operator's, in its organization's list.
+func (d *Directory) newKey(k directory.Key) []types.TransactWriteItem {
+	writes := []types.TransactWriteItem{d.put(keyItem(k, 1), dirIsNew, nil)}
+	if k.Organization.IsZero() {
+		return writes
+	}
+	listed := memberKey(k.Organization, keyMark, k.KeyID)
+	listed["h"] = dirText(base64.RawURLEncoding.EncodeToString(k.Hash[:]))
+	return append(writes, d.put(expiring(k, listed), "", nil))
+}
+
+// CreateKey implements directory.Store.
+func (d *Directory) CreateKey(ctx context.Context, k directory.Key) error {
+	failed, err := d.transact(ctx, d.newKey(k)...)
+	if failed >= 0 {
+		return task.ErrConflict
+	}
+	return err
+}
+
+// KeyByHash implements directory.Store.
+func (d *Directory) KeyByHash(ctx context.Context, h directory.Hash) (directory.Key, error) {
+	it, err := d.get(ctx, hashKey(h))
+	if err != nil {
+		return directory.Key{}, err
+	}
+	k, _, err := parseKey(it, h)
+	return k, err
+}
+
+// RevokeKey implements directory.Store.
+func (d *Directory) RevokeKey(ctx context.Context, organization, id task.ID, at time.Time) error {
+	listed, err := d.get(ctx, memberKey(organization, keyMark, id))
+	if err != nil {
+		return err
+	}
+	hash, err := listedHash(listed)
+	if err != nil {
+		return err
+	}
+	it, err := d.get(ctx, hashKey(hash))
+	if err != nil {
+		return err
+	}
+	k, version, err := parseKey(it, hash)
+	if err != nil || !k.RevokedAt.IsZero() {
+		return err
+	}
+	k.RevokedAt = at
+	// Only revoking changes a key: who is slower finds it done.
+	_, err = d.transact(ctx, d.put(keyItem(k, version+1), dirUnchanged, dirVersionIs(version)))
+	return err
+}
+
+// Keys implements directory.Store.
+func (d *Directory) Keys(ctx context.Context, organization, after task.ID, limit int) (page []directory.Key, more bool, err error) {
+	listed, more, err := d.list(ctx, organizationMark+organization.String(), keyMark, afterMember(keyMark, after), limit)
+	if err != nil {
+		return nil, false, err
+	}
+	hashes := make([]directory.Hash, len(listed))
+	var keys []dirItem
+	for n, it := range listed {
+		if hashes[n], err = listedHash(it); err != nil {
+			return nil, false, err
+		}
+		id, _ := memberID(it, keyMark)
+		keys = append(keys, hashKey(hashes[n]), usageKey(id))
+	}
+	items, err := d.getAll(ctx, keys)
+	if err != nil {
+		return nil, false, err
+	}
+	for n, hash := range hashes {
+		if items[2*n] == nil {
+			continue
+		}
+		k, _, err := parseKey(items[2*n], hash)
+		if err != nil {
+			return nil, false, err
+		}
+		k.LastUsedAt = dirTime(dirNumberOf(items[2*n+1]["u"]))
+		page = append(page, k)
+	}
+	return page, more, nil
+}
+
+// touchEvery is how long a noted use stands for the next ones.
+const touchEvery = time.Hour
+
+// TouchKey implements directory.Store.
+func (d *Directory) TouchKey(ctx context.Context, id task.ID, at time.Time) error {
+	_, err := d.db.UpdateItem(ctx, &dynamodb.UpdateItemInput{
+		TableName: &d.table, Key: usageKey(id),
+		UpdateExpression:    aws.String("set u = :now"),
+		ConditionExpression: aws.String("attribute_not_exists(u) or u < :before"),
+		ExpressionAttributeValues: dirItem{
+			":now": dirNumber(at.UnixMilli()), ":before": dirNumber(at.Add(-touchEvery).UnixMilli()),
+		},
+	})
+	var noted *types.ConditionalCheckFailedException
+	if errors.As(err, &noted) {
+		return nil
+	}
+	if err != nil {
+		return directoryError("note a key's use in", err)
+	}
+	return nil
+}
+
+func listedHash(it dirItem) (h directory.Hash, err error) {
+	raw, err := base64.RawURLEncoding.DecodeString(dirTextOf(it["h"]))
+	if err == nil && len(raw) != len(h) {
+		err = errors.New("store: listed key without a hash")
+	}
+	copy(h[:], raw)
+	return h, err
+}

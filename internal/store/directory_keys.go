@@ -1,0 +1,69 @@
+package store
+
+import (
+	"encoding/base64"
+
+	"baton/internal/directory"
+	"baton/internal/task"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+// The keys of the table directory. The first two characters of a partition say what is in it, so that a function's role
+// can be narrowed to what it asks (dynamodb:LeadingKeys).
+//
+//	O#<organization>  O               the organization
+//	                  I#<identity>    one of its identities, by id alone
+//	                  K#<key>         one of its keys: the hash under which it is
+//	I#<identity>      I               the identity's profile
+//	H#<handle>        H               the same profile again, so that a send reads its target once; under a handle
+//	                                  that the identity had before, its id alone
+//	K#<hash>          K               a key
+//	U#<key>           U               when it was used last; apart, so that a function that only notes uses can't
+//	                                  write keys
+const (
+	organizationMark = "O#"
+	identityMark     = "I#"
+	handleMark       = "H#"
+	keyMark          = "K#"
+	usageMark        = "U#"
+)
+
+func organizationKey(id task.ID) dirItem { return dirKey(organizationMark+id.String(), "O") }
+
+func identityKey(id task.ID) dirItem { return dirKey(identityMark+id.String(), "I") }
+
+func handleKey(handle string) dirItem { return dirKey(handleMark+handle, "H") }
+
+func hashKey(h directory.Hash) dirItem {
+	return dirKey(keyMark+base64.RawURLEncoding.EncodeToString(h[:]), "K")
+}
+
+func usageKey(id task.ID) dirItem { return dirKey(usageMark+id.String(), "U") }
+
+// memberKey is where an organization lists one of its identities or keys, by mark.
+func memberKey(organization task.ID, mark string, id task.ID) dirItem {
+	return dirKey(organizationMark+organization.String(), mark+id.String())
+}
+
+// afterMember is the sort key to go on from in such a list, empty for its beginning.
+func afterMember(mark string, id task.ID) string {
+	if id.IsZero() {
+		return ""
+	}
+	return mark + id.String()
+}
+
+// memberID reads the id out of a listed item's key.
+func memberID(it dirItem, mark string) (task.ID, bool) {
+	s, ok := it["s"].(*types.AttributeValueMemberS)
+	if !ok || len(s.Value) < len(mark) {
+		return task.ID{}, false
+	}
+	return task.ParseID(s.Value[len(mark):])
+}
+
+func dirKey(p, s string) dirItem { return dirItem{"p": dirText(p), "s": dirText(s)} }
+
+// keyText is an item's key as one string.
+func dirKeyText(it dirItem) string { return dirTextOf(it["p"]) + "\x00" + dirTextOf(it["s"]) }

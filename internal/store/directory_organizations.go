@@ -1,0 +1,45 @@
+package store
+
+import (
+	"context"
+
+	"baton/internal/directory"
+	"baton/internal/task"
+)
+
+// CreateOrganization implements directory.Store.
+func (d *Directory) CreateOrganization(ctx context.Context, o directory.Organization, first directory.Key) error {
+	writes := append(d.newKey(first), d.put(organizationItem(o), dirIsNew, nil))
+	failed, err := d.transact(ctx, writes...)
+	if failed >= 0 {
+		return task.ErrConflict // ids and secrets are random: only a write of our own, repeated, can be there
+	}
+	return err
+}
+
+// Organization implements directory.Store.
+func (d *Directory) Organization(ctx context.Context, id task.ID) (directory.Organization, error) {
+	it, err := d.get(ctx, organizationKey(id))
+	if err != nil {
+		return directory.Organization{}, err
+	}
+	return parseOrganization(it)
+}
+
+// SaveOrganization implements directory.Store.
+func (d *Directory) SaveOrganization(ctx context.Context, was, now directory.Organization) error {
+	failed, err := d.transact(ctx, d.put(organizationItem(now), dirUnchanged, dirVersionIs(was.Version)))
+	if failed >= 0 {
+		return directory.ErrStale
+	}
+	return err
+}
+
+// LegacyEvents says whether an organization wants the older event type too; not when there is no such organization.
+func (d *Directory) LegacyEvents(ctx context.Context, id task.ID) (bool, error) {
+	o, err := d.Organization(ctx, id)
+	if isNotFound(err) {
+		return false, nil
+	}
+	return o.LegacyEvents, err
+}
