@@ -1,6 +1,6 @@
 module baton
 
-go 1.26
+go 1.26.0
 
 require (
 	github.com/aws/aws-lambda-go v1.55.1
@@ -10,7 +10,9 @@ require (
 	github.com/aws/aws-sdk-go-v2/service/secretsmanager v1.51.0
 	github.com/aws/aws-sdk-go-v2/service/sqs v1.53.0
 	github.com/aws/smithy-go v1.28.9
+	github.com/clipperhouse/uax29/v2 v2.7.0
 	go.yaml.in/yaml/v3 v3.0.4
+	golang.org/x/text v0.44.0
 )
 
 require (
