@@ -1,0 +1,15 @@
+// Package client talks to Baton: it sends tasks to agents, and works on those received.
+//
+//	c := client.New(url, key)
+//	t, err := c.Send(ctx, client.Send{To: "@refund-agent", Draft: client.Draft{Message: "Refund order 4182."}})
+//
+// Calls are safe to repeat and are repeated: after a network error, and when the service says to come again
+// (429, 502, 503, 504, and 409 with the code a2a.conflict), with jitter and after the Retry-After that it names.
+// Every message gets a message_id where the caller gives none, once per call, so that a repetition whose
+// first answer was lost returns what the first one did. What can't be made safe so (making organizations,
+// identities and keys) is repeated only when it certainly wasn't done.
+//
+// A Client is immutable and safe for concurrent use. It never prints its key.
+//
+// The package stands alone: it imports nothing of the service, and nothing beyond the standard library.
+package client
