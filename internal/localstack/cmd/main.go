@@ -1,0 +1,62 @@
+// Command cmd is what the Makefile calls: see usage.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"syscall"
+
+	"baton/internal/localstack"
+)
+
+const usage = `usage:
+  up                 start the local AWS if it doesn't run, build and deploy the application
+  down               stop the local AWS
+  setup TOOL         make the Python environment of ministack or sam, print its folder of programs
+  test COMMAND …     run a command against an application deployed for it alone, which BATON_TEST_STACK
+                     (a stack file) and BATON_TEST_ENDPOINT (the local AWS) name
+`
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	err := do(ctx, os.Args[1:])
+	var failed *exec.ExitError
+	if errors.As(err, &failed) {
+		os.Exit(max(failed.ExitCode(), 1)) // the command said why
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+func do(ctx context.Context, args []string) error {
+	tree, err := localstack.FindTree()
+	if err != nil {
+		return err
+	}
+	switch {
+	case len(args) == 1 && args[0] == "up":
+		stack, err := tree.Up(ctx)
+		if err == nil {
+			fmt.Printf("up: %s (.local/stack.json has the rest)\n", stack.APIURL)
+		}
+		return err
+	case len(args) == 1 && args[0] == "down":
+		return tree.Down()
+	case len(args) == 2 && args[0] == "setup":
+		bin, err := tree.Setup(ctx, args[1])
+		if err == nil {
+			fmt.Println(bin)
+		}
+		return err
+	case len(args) >= 2 && args[0] == "test":
+		return tree.Test(ctx, args[1], args[2:]...)
+	}
+	return errors.New(usage)
+}

@@ -1,0 +1,166 @@
+package localstack
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/secretsmanager"
+)
+
+// DefaultPort is where the local AWS listens when BATON_PORT doesn't name another port.
+const DefaultPort = 4577
+
+// Stack says where a deployed application is: the contents of .local/stack.json, contract section 8.
+type Stack struct {
+	APIURL          string            `json:"api_url"`
+	EndpointURL     string            `json:"endpoint_url"`
+	Region          string            `json:"region"`
+	AccessKeyID     string            `json:"access_key_id"`
+	SecretAccessKey string            `json:"secret_access_key"`
+	OperatorKey     string            `json:"operator_key"`
+	Outputs         map[string]string `json:"outputs"`
+}
+
+// ReadStack reads a stack file.
+func ReadStack(path string) (Stack, error) {
+	var s Stack
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return s, err
+	}
+	if err := json.Unmarshal(text, &s); err != nil {
+		return s, fmt.Errorf("%s: %w", path, err)
+	}
+	return s, nil
+}
+
+// Port is the port that the environment asks for.
+func Port() (int, error) {
+	text := os.Getenv("BATON_PORT")
+	if text == "" {
+		return DefaultPort, nil
+	}
+	port, err := strconv.Atoi(text)
+	if err != nil || port < 1 || port > 65535 {
+		return 0, fmt.Errorf("BATON_PORT is %q and should be a port, 1 to 65535", text)
+	}
+	return port, nil
+}
+
+// Up brings up the local AWS and the newest state of the application on it, and writes .local/stack.json. What is there
+// already stays, data included.
+func (t Tree) Up(ctx context.Context) (Stack, error) {
+	port, err := Port()
+	if err != nil {
+		return Stack{}, err
+	}
+	dir := t.Path(".local")
+	server, running := t.running()
+	if running && server.Port != port {
+		server.Stop()
+		running = false
+	}
+	if !running {
+		if Listening(port) {
+			return Stack{}, fmt.Errorf("port %d is taken by a program that make up did not start here; "+
+				"end it, or choose another port: BATON_PORT=%d make up", port, port+1)
+		}
+		if _, err := t.Setup(ctx, Ministack); err != nil {
+			return Stack{}, err
+		}
+		err := step(fmt.Sprintf("start the local AWS on port %d", port), func() (err error) {
+			server, err = t.Start(ctx, port, dir, nil)
+			return err
+		})
+		if err != nil {
+			return Stack{}, err
+		}
+		if err := writeJSON(filepath.Join(dir, "server.json"), server); err != nil {
+			return Stack{}, err
+		}
+	}
+	return t.UpOn(ctx, server, dir)
+}
+
+// UpOn builds and deploys the application on a running server, and writes dir/stack.json.
+func (t Tree) UpOn(ctx context.Context, server Server, dir string) (Stack, error) {
+	var functions map[string]Function
+	err := step("build the functions", func() (err error) {
+		functions, err = t.Build(ctx, t.Path(".local", "build"), "./functions/...")
+		return err
+	})
+	if err != nil {
+		return Stack{}, err
+	}
+	stack := Stack{
+		EndpointURL: server.Endpoint(), Region: Region,
+		AccessKeyID: AccessKeyID, SecretAccessKey: SecretAccessKey,
+	}
+	err = step("deploy template.yaml", func() (err error) {
+		if stack.Outputs, err = t.Deploy(ctx, server, functions); err != nil {
+			return err
+		}
+		stack.OperatorKey, err = secret(ctx, server, stack.Outputs["OperatorKeySecretArn"])
+		return err
+	})
+	if err != nil {
+		return Stack{}, err
+	}
+	stack.APIURL = server.Endpoint() + "/_aws/execute-api/" + stack.Outputs["ApiId"] + "/" + stack.Outputs["Stage"]
+	return stack, writeJSON(filepath.Join(dir, "stack.json"), stack)
+}
+
+// Down stops what Up started, and forgets its data.
+func (t Tree) Down() error {
+	if server, running := t.running(); running {
+		server.Stop()
+	}
+	for _, name := range []string{"server.json", "stack.json", "tmp"} {
+		if err := os.RemoveAll(t.Path(".local", name)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// running is the server that an earlier Up started, if it still runs.
+func (t Tree) running() (Server, bool) {
+	var server Server
+	text, err := os.ReadFile(t.Path(".local", "server.json"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return Server{}, false
+	}
+	if err != nil || json.Unmarshal(text, &server) != nil {
+		return Server{}, false
+	}
+	// The number may be another program's by now: after a restart of the machine, say.
+	return server, server.Alive() && server.healthy(context.Background())
+}
+
+func secret(ctx context.Context, server Server, arn string) (string, error) {
+	out, err := secretsmanager.NewFromConfig(server.Config()).GetSecretValue(ctx, &secretsmanager.GetSecretValueInput{
+		SecretId: &arn,
+	})
+	if err != nil {
+		return "", err
+	}
+	return aws.ToString(out.SecretString), nil
+}
+
+func writeJSON(path string, v any) error {
+	text, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(path, append(text, '\n'), 0o600)
+}
+
+func splitLines(text []byte) []string { return strings.Fields(string(text)) }
