@@ -123,8 +123,11 @@ func (u *Unparker) ensureBus(ctx context.Context, head store.Head) (store.Head, 
 // sendPortion sends the first of what waits and returns the first entry that was not taken.
 func (u *Unparker) sendPortion(ctx context.Context, head store.Head, legacy bool) (next int64, err error) {
 	entries, err := u.log.Entries(ctx, head.Organization, head.ParkedFrom-1, unparkPortion)
-	if err != nil || len(entries) == 0 {
+	if err != nil {
 		return head.ParkedFrom, err
+	}
+	if len(entries) == 0 {
+		return u.skipGone(ctx, head)
 	}
 	if err := u.log.Texts(ctx, entries); err != nil {
 		return 0, err
@@ -136,4 +139,15 @@ func (u *Unparker) sendPortion(ctx context.Context, head store.Head, legacy bool
 		return failed, nil
 	}
 	return entries[len(entries)-1].Sequence + 1, nil
+}
+
+// skipGone is the first entry that waits and is still kept: a log can't hold back more than it holds.
+func (u *Unparker) skipGone(ctx context.Context, head store.Head) (next int64, err error) {
+	kept, err := u.log.First(ctx, head.Organization, time.Time{})
+	if err != nil || kept <= head.ParkedFrom {
+		return head.ParkedFrom, err
+	}
+	slog.ErrorContext(ctx, "events gone before a bus took them", "organization_id", head.Organization.String(),
+		"from", head.ParkedFrom, "to", kept-1)
+	return kept, nil
 }

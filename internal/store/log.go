@@ -12,7 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// Log is the organizations' event logs, in the table events: each a dense sequence of entries kept for Kept, and a head
+// Log is the organizations' event logs, in the table events: each a dense sequence of entries kept for task.EventsKept, and a head
 // that says how long it is and how far its bus got. All methods are safe for concurrent use, by many processes.
 //
 // Errors are task.ErrUnavailable when storage can't be reached or throttles, and ErrRefused for what it will never take.
@@ -22,6 +22,8 @@ type Log struct {
 	changes Changes
 	now     func() time.Time
 }
+
+var _ task.EventLog = (*Log)(nil)
 
 type logDB interface {
 	GetItem(context.Context, *dynamodb.GetItemInput, ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error)
@@ -43,8 +45,6 @@ func NewLog(db logDB, table string, changes Changes, now func() time.Time) *Log 
 }
 
 const (
-	// Kept is how long an entry can be read (contract section 4).
-	Kept = 30 * 24 * time.Hour
 	// markersKept outlives every repetition of a stream record (24 h) and every replay of a failed one.
 	markersKept = 31 * 24 * time.Hour
 	// segment is how many entries share a partition.

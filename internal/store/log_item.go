@@ -17,7 +17,7 @@ import (
 const (
 	attrPartition = "p"
 	attrSort      = "s"
-	attrExpires   = "x" // when it may be deleted, in seconds; Kept (of markers: markersKept) after it was written
+	attrExpires   = "x" // when it may be deleted, in seconds; task.EventsKept (of markers: markersKept) after it was written
 
 	// A head. Times but the last entry's are in milliseconds.
 	headSequence  = "q"
@@ -134,7 +134,7 @@ func entryItem(e task.Event) map[string]types.AttributeValue {
 		}
 	}
 
-	item[attrExpires] = number(e.LoggedAt.Add(Kept).Unix())
+	item[attrExpires] = number(e.LoggedAt.Add(task.EventsKept).Unix())
 	blob(entryID, e.ID)
 	text(entryType, string(e.Type))
 	blob(entryIdentity, e.Identity)
@@ -187,7 +187,7 @@ func parseEntry(organization task.ID, item map[string]types.AttributeValue) (tas
 		Organization: organization,
 		Identity:     r.id(entryIdentity),
 		Sequence:     r.number(attrSort),
-		LoggedAt:     r.seconds(attrExpires).Add(-Kept),
+		LoggedAt:     r.seconds(attrExpires).Add(-task.EventsKept),
 		Task:         r.id(entryTask),
 		Context:      r.id(entryContext),
 		Version:      int(r.number(entryVersion)),

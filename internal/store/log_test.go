@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -186,5 +187,55 @@ func TestTimeOfTheLogDoesNotGoBack(t *testing.T) {
 	entries, err := log.Entries(t.Context(), organization, 0, 2)
 	if err != nil || len(entries) != 2 || entries[1].LoggedAt.Before(entries[0].LoggedAt) {
 		t.Errorf("%v, %v", entries, err)
+	}
+}
+
+func TestFirst(t *testing.T) {
+	_, faults, db, table := newLog(t)
+	now := time.Now().Truncate(time.Second)
+	start := now.Add(-40 * 24 * time.Hour)
+	log := store.NewLog(db, table, noChanges{}, func() time.Time { return now })
+	organization := task.NewID()
+	real := now
+	for day := range 40 { // two a day, the last one yesterday
+		now = start.Add(time.Duration(day) * 24 * time.Hour)
+		events := someEvents(organization, 2, "x")
+		for i := range events {
+			events[i].At = now
+		}
+		appendAll(t, log, organization, events)
+	}
+	now = real
+	for sequence := 1; sequence <= 15; sequence++ { // as the time to live does, at its leisure
+		if _, err := db.DeleteItem(t.Context(), &dynamodb.DeleteItemInput{TableName: &table, Key: map[string]types.AttributeValue{
+			"p": &types.AttributeValueMemberB{Value: append(append([]byte{'L'}, organization[:]...), 0, 0, 0, 0)},
+			"s": &types.AttributeValueMemberN{Value: fmt.Sprint(sequence)},
+		}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, c := range map[string]struct {
+		since time.Time
+		want  int64
+	}{
+		"all that is kept":              {time.Time{}, 21}, // of day 10, exactly 30 days ago
+		"from a day on":                 {start.Add(20 * 24 * time.Hour), 41},
+		"between two":                   {start.Add(20*24*time.Hour + time.Hour), 43},
+		"within the second of an entry": {start.Add(20*24*time.Hour + 500*time.Millisecond), 41},
+		"the last":                      {start.Add(39 * 24 * time.Hour), 79},
+		"after the last":                {now, 81},
+		"long before":                   {start.Add(-time.Hour), 21},
+	} {
+		faults.Reset()
+		got, err := log.First(t.Context(), organization, c.since)
+		if err != nil || got != c.want {
+			t.Errorf("%s: %d, %v, want %d", name, got, err, c.want)
+		}
+		if n := faults.Count("GetItem"); n > 9 {
+			t.Errorf("%s: %d reads", name, n)
+		}
+	}
+	if got, err := log.First(t.Context(), task.NewID(), time.Time{}); err != nil || got != 1 {
+		t.Errorf("of an empty log: %d, %v, want 1", got, err)
 	}
 }

@@ -17,6 +17,7 @@ var (
 	ErrStale           = errors.New("task: another write was faster")
 	ErrLeaseLost       = errors.New("task: lease is not current")
 	ErrConflict        = errors.New("task: lost too many races") // worth a retry later
+	ErrGone            = errors.New("task: older than the log is kept")
 	ErrUnavailable     = errors.New("task: storage unavailable") // worth a retry later; the write may have been applied
 )
 
