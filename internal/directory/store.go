@@ -34,6 +34,8 @@ type Store interface {
 	KeyByHash(ctx context.Context, h Hash) (Key, error)
 	// RevokeKey marks a key of an organization as revoked at the time, or leaves it as it is when it is so already.
 	RevokeKey(ctx context.Context, organization, key task.ID, at time.Time) error
+	// RevokeHash is RevokeKey for the key under a hash.
+	RevokeHash(ctx context.Context, h Hash, at time.Time) error
 	// Keys is a page of an organization's keys with their last use, oldest first, as Identities.
 	Keys(ctx context.Context, organization, after task.ID, limit int) (page []Key, more bool, err error)
 	// TouchKey notes that a key was used at the time, unless a use in the hour before is noted.

@@ -54,6 +54,11 @@ func (d *Directory) RevokeKey(ctx context.Context, organization, id task.ID, at 
 	if err != nil {
 		return err
 	}
+	return d.RevokeHash(ctx, hash, at)
+}
+
+// RevokeHash implements directory.Store.
+func (d *Directory) RevokeHash(ctx context.Context, hash directory.Hash, at time.Time) error {
 	it, err := d.get(ctx, hashKey(hash))
 	if err != nil {
 		return err
