@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"path"
 	"runtime"
 	"slices"
 	"strings"
@@ -17,10 +18,17 @@ import (
 	"github.com/aws/smithy-go"
 )
 
-const (
-	stackName = "baton"
-	stageName = "local"
-)
+const stageName = "local"
+
+// Application is a template and what is deployed of it.
+type Application struct {
+	Stack      string            // the stack's name
+	Template   string            // the template's path in the tree; its CodeUris are relative to its folder
+	Parameters map[string]string // Architecture is set by Deploy
+}
+
+// Baton is the application of template.yaml.
+var Baton = Application{Stack: "baton", Template: "template.yaml", Parameters: map[string]string{"Stage": stageName}}
 
 // Config is for SDK clients of the server, as the account's root.
 func (s Server) Config() aws.Config {
@@ -33,15 +41,15 @@ func (s Server) Config() aws.Config {
 	}
 }
 
-// Deploy brings the server's stack to template.yaml and the built functions, and returns its outputs.
-func (t Tree) Deploy(ctx context.Context, s Server, functions map[string]Function) (map[string]string, error) {
+// Deploy brings an application's stack to its template and the built functions, and returns its outputs.
+func (t Tree) Deploy(ctx context.Context, s Server, a Application, functions map[string]Function) (map[string]string, error) {
 	if _, err := s.s3(ctx, http.MethodPut, codeBucket, nil); err != nil {
 		return nil, err
 	}
-	template, err := t.render(func(folder string) (string, error) {
-		f, ok := functions[folder]
+	template, err := t.render(a.Template, func(folder string) (string, error) {
+		f, ok := functions[path.Join(path.Dir(a.Template), folder)]
 		if !ok {
-			return "", fmt.Errorf("template.yaml names %s, which holds no program", folder)
+			return "", fmt.Errorf("%s names %q, which holds no program", a.Template, folder)
 		}
 		return s.upload(ctx, f)
 	})
@@ -49,31 +57,32 @@ func (t Tree) Deploy(ctx context.Context, s Server, functions map[string]Functio
 		return nil, err
 	}
 	// From the bucket, since a template given in the call itself may have 51,200 bytes.
-	if _, err := s.s3(ctx, http.MethodPut, codeBucket+"/template.yaml", template); err != nil {
+	object := codeBucket + "/" + a.Stack + ".yaml"
+	if _, err := s.s3(ctx, http.MethodPut, object, template); err != nil {
 		return nil, err
 	}
-	return s.apply(ctx, s.Endpoint()+"/"+codeBucket+"/template.yaml")
+	return s.apply(ctx, a, s.Endpoint()+"/"+object)
 }
 
 // apply creates or updates the stack and waits until that is done.
-func (s Server) apply(ctx context.Context, templateURL string) (map[string]string, error) {
+func (s Server) apply(ctx context.Context, a Application, templateURL string) (map[string]string, error) {
 	client := cloudformation.NewFromConfig(s.Config())
 	architecture := "x86_64"
 	if runtime.GOARCH == "arm64" {
 		architecture = "arm64"
 	}
-	parameters := []types.Parameter{
-		{ParameterKey: aws.String("Stage"), ParameterValue: aws.String(stageName)},
-		{ParameterKey: aws.String("Architecture"), ParameterValue: aws.String(architecture)},
+	parameters := []types.Parameter{{ParameterKey: aws.String("Architecture"), ParameterValue: &architecture}}
+	for name, value := range a.Parameters {
+		parameters = append(parameters, types.Parameter{ParameterKey: &name, ParameterValue: &value})
 	}
 	capabilities := []types.Capability{types.CapabilityCapabilityIam, types.CapabilityCapabilityAutoExpand}
 
-	stack, err := describe(ctx, client)
+	stack, err := describe(ctx, client, a.Stack)
 	if err != nil {
 		return nil, err
 	}
 	if stack != nil && !updatable(stack.StackStatus) { // a first deploy that failed leaves a stack that only can go
-		if err := remove(ctx, client); err != nil {
+		if err := remove(ctx, client, a.Stack); err != nil {
 			return nil, err
 		}
 		stack = nil
@@ -81,12 +90,12 @@ func (s Server) apply(ctx context.Context, templateURL string) (map[string]strin
 	began := time.Now()
 	if stack == nil {
 		_, err = client.CreateStack(ctx, &cloudformation.CreateStackInput{
-			StackName: aws.String(stackName), TemplateURL: &templateURL,
+			StackName: &a.Stack, TemplateURL: &templateURL,
 			Parameters: parameters, Capabilities: capabilities,
 		})
 	} else {
 		_, err = client.UpdateStack(ctx, &cloudformation.UpdateStackInput{
-			StackName: aws.String(stackName), TemplateURL: &templateURL,
+			StackName: &a.Stack, TemplateURL: &templateURL,
 			Parameters: parameters, Capabilities: capabilities,
 		})
 		if unchanged(err) {
@@ -96,18 +105,18 @@ func (s Server) apply(ctx context.Context, templateURL string) (map[string]strin
 	if err != nil {
 		return nil, err
 	}
-	stack, err = settle(ctx, client)
+	stack, err = settle(ctx, client, a.Stack)
 	if err != nil {
 		return nil, err
 	}
 	if stack == nil || !complete(stack.StackStatus) {
-		return nil, failure(ctx, client, began)
+		return nil, failure(ctx, client, a.Stack, began)
 	}
 	return outputs(stack), nil
 }
 
-func describe(ctx context.Context, client *cloudformation.Client) (*types.Stack, error) {
-	out, err := client.DescribeStacks(ctx, &cloudformation.DescribeStacksInput{StackName: aws.String(stackName)})
+func describe(ctx context.Context, client *cloudformation.Client, stackName string) (*types.Stack, error) {
+	out, err := client.DescribeStacks(ctx, &cloudformation.DescribeStacksInput{StackName: &stackName})
 	var missing smithy.APIError
 	if errors.As(err, &missing) && missing.ErrorCode() == "ValidationError" {
 		return nil, nil // CloudFormation's way to say that there is no such stack
@@ -119,9 +128,9 @@ func describe(ctx context.Context, client *cloudformation.Client) (*types.Stack,
 }
 
 // settle waits until nothing is in progress; nil when the stack is gone.
-func settle(ctx context.Context, client *cloudformation.Client) (*types.Stack, error) {
+func settle(ctx context.Context, client *cloudformation.Client, stackName string) (*types.Stack, error) {
 	for {
-		stack, err := describe(ctx, client)
+		stack, err := describe(ctx, client, stackName)
 		if err != nil || stack == nil || !strings.HasSuffix(string(stack.StackStatus), "_IN_PROGRESS") {
 			return stack, err
 		}
@@ -133,18 +142,18 @@ func settle(ctx context.Context, client *cloudformation.Client) (*types.Stack, e
 	}
 }
 
-func remove(ctx context.Context, client *cloudformation.Client) error {
-	_, err := client.DeleteStack(ctx, &cloudformation.DeleteStackInput{StackName: aws.String(stackName)})
+func remove(ctx context.Context, client *cloudformation.Client, stackName string) error {
+	_, err := client.DeleteStack(ctx, &cloudformation.DeleteStackInput{StackName: &stackName})
 	if err != nil {
 		return err
 	}
-	_, err = settle(ctx, client)
+	_, err = settle(ctx, client, stackName)
 	return err
 }
 
 // failure collects what CloudFormation says about the resources that failed.
-func failure(ctx context.Context, client *cloudformation.Client, since time.Time) error {
-	out, err := client.DescribeStackEvents(ctx, &cloudformation.DescribeStackEventsInput{StackName: aws.String(stackName)})
+func failure(ctx context.Context, client *cloudformation.Client, stackName string, since time.Time) error {
+	out, err := client.DescribeStackEvents(ctx, &cloudformation.DescribeStackEventsInput{StackName: &stackName})
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -40,6 +41,16 @@ func ReadStack(path string) (Stack, error) {
 		return s, fmt.Errorf("%s: %w", path, err)
 	}
 	return s, nil
+}
+
+// Server is the local AWS that the stack is on. It can't be stopped through this.
+func (s Stack) Server() (Server, error) {
+	u, err := url.Parse(s.EndpointURL)
+	if err != nil {
+		return Server{}, err
+	}
+	port, err := strconv.Atoi(u.Port())
+	return Server{Port: port}, err
 }
 
 // Port is the port that the environment asks for.
@@ -105,7 +116,7 @@ func (t Tree) UpOn(ctx context.Context, server Server, dir string) (Stack, error
 		AccessKeyID: AccessKeyID, SecretAccessKey: SecretAccessKey,
 	}
 	err = step("deploy template.yaml", func() (err error) {
-		if stack.Outputs, err = t.Deploy(ctx, server, functions); err != nil {
+		if stack.Outputs, err = t.Deploy(ctx, server, Baton, functions); err != nil {
 			return err
 		}
 		stack.OperatorKey, err = secret(ctx, server, stack.Outputs["OperatorKeySecretArn"])

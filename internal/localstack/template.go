@@ -3,6 +3,7 @@ package localstack
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -14,15 +15,15 @@ var notHere = map[string]bool{
 	"ResponseTransferMode": true, // answers come in one piece
 }
 
-// render is template.yaml as the local AWS takes it, with the code of each function at the place that key tells.
-func (t Tree) render(key func(folder string) (string, error)) ([]byte, error) {
-	text, err := os.ReadFile(t.Path("template.yaml"))
+// render is a template of the tree as the local AWS takes it, with the code of each function at the place that key tells.
+func (t Tree) render(name string, key func(folder string) (string, error)) ([]byte, error) {
+	text, err := os.ReadFile(t.Path(filepath.FromSlash(name)))
 	if err != nil {
 		return nil, err
 	}
 	var template yaml.Node
 	if err := yaml.Unmarshal(text, &template); err != nil {
-		return nil, fmt.Errorf("template.yaml: %w", err)
+		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	if err := rewrite(&template, key); err != nil {
 		return nil, err
