@@ -1,0 +1,94 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"slices"
+
+	"baton/internal/search"
+	"baton/internal/task"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+// Save implements task.Store. It costs 8 write units for a message that fits into a unit with what the change tells,
+// 2 more for each write, of 8 to 32 with a message id, that moves fingerprints to the ledger, and one round trip.
+func (s *Tasks) Save(ctx context.Context, was task.View, now task.Task, change task.Change) (any, error) {
+	old := was.Token.(token)
+	next := old.next(was, now)
+	addWords(next.words, change.Message)
+	changes, err := changeItems(change)
+	if err != nil {
+		return nil, err
+	}
+	page, spilled := next.spill()
+	items := []types.TransactWriteItem{s.put(next.item(), asAttempt, map[string]types.AttributeValue{
+		":was": binaryValue(old.attempt[:]),
+	})}
+	for _, item := range changes {
+		items = append(items, s.put(item, notThere, nil))
+	}
+	if spilled {
+		items = append(items, types.TransactWriteItem{Put: &types.Put{TableName: &s.table, Item: page}})
+	}
+	reasons, err := s.transact(ctx, "save", now.ID, items)
+	if err != nil {
+		return nil, err
+	}
+	if reasons != nil && !madeBy(reasons[0].Item, next.attempt) {
+		return nil, task.ErrStale
+	}
+	return next, nil
+}
+
+// Renew implements task.Store, for 6 write units.
+func (s *Tasks) Renew(ctx context.Context, was task.View, now task.Task) (any, error) {
+	old := was.Token.(token)
+	next := old.next(was, now)
+	_, err := s.db.PutItem(ctx, &dynamodb.PutItemInput{
+		TableName: &s.table, Item: next.item(), ConditionExpression: new(asAttempt),
+		ExpressionAttributeValues:           map[string]types.AttributeValue{":was": binaryValue(old.attempt[:])},
+		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
+	})
+	var failed *types.ConditionalCheckFailedException
+	switch {
+	case errors.As(err, &failed) && madeBy(failed.Item, next.attempt):
+		return next, nil
+	case errors.As(err, &failed), isConflict(err):
+		return nil, task.ErrStale
+	case err != nil:
+		return nil, tasksError("renew lease", now.ID, err)
+	}
+	return next, nil
+}
+
+// next is the head that a write makes of this one. The token stays as it is: the write may have to be tried again.
+func (t token) next(was task.View, now task.Task) token {
+	next := t
+	next.Task = now
+	next.attempt = newAttempt()
+	next.own = append(slices.Clip(t.own), now.Seen[len(was.Seen):]...)
+	next.words = search.ParseSignature(bytes.Clone(t.words.Bytes()))
+	return next
+}
+
+// spill makes the head fit into a unit, and gives the page of the ledger that takes what does not.
+func (t *token) spill() (page map[string]types.AttributeValue, spilled bool) {
+	n := t.fit()
+	if n == 0 {
+		return nil, false
+	}
+	if len(t.page) == ledgerPage {
+		t.page = nil
+	}
+	n = min(n, ledgerPage-len(t.page))
+	t.page = append(slices.Clip(t.page), t.own[:n]...)
+	t.own = t.own[n:]
+	page = taskKey(t.ID, ledgerSortKey(t.spilled/ledgerPage))
+	page[attrFingerprints] = binaryValue(packFingerprints(t.page))
+	t.spilled += n
+	t.fit()
+	return page, true
+}
