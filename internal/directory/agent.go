@@ -55,13 +55,23 @@ func (s *Service) Target(ctx context.Context, ref Ref) (Identity, error) {
 	return i, nil
 }
 
-// Admit says whether the worker takes tasks of the requester: nil, or ErrNotAdmitted (contract section 5).
+// Admit says whether the worker takes tasks of the requester: nil, or ErrNotAdmitted (contract section 5), or
+// ErrUnavailable. It reads nothing where the two profiles decide: same organization, or discoverable and without a deny.
 func (s *Service) Admit(ctx context.Context, requester, worker Identity) error {
 	switch Glance(requester, worker) {
 	case Admitted:
 		return nil
+	case Refused:
+		return ErrNotAdmitted
 	}
-	return ErrNotAdmitted
+	connected, rules, err := s.store.Relation(ctx, requester.ID, worker.ID)
+	if err != nil {
+		return err
+	}
+	if !Admits(requester, worker, connected, rules) {
+		return ErrNotAdmitted
+	}
+	return nil
 }
 
 // agent is an identity with its organization, remembered.

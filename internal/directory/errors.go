@@ -11,5 +11,7 @@ var (
 	ErrActAsMissing    = errors.New("directory: an organization's key must name the agent it acts as")
 	ErrHandleTaken     = errors.New("directory: handle taken")
 	ErrNotAdmitted     = errors.New("directory: worker does not admit the requester")
+	ErrTransition      = errors.New("directory: not from this state")
+	ErrExists          = errors.New("directory: there already")
 	ErrStale           = errors.New("directory: another write was faster")
 )

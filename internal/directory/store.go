@@ -40,6 +40,29 @@ type Store interface {
 	Keys(ctx context.Context, organization, after task.ID, limit int) (page []Key, more bool, err error)
 	// TouchKey notes that a key was used at the time, unless a use in the hour before is noted.
 	TouchKey(ctx context.Context, key task.ID, at time.Time) error
+
+	// CreateConnection stores a new connection and takes the place of its pair: ErrExists when another has it.
+	CreateConnection(ctx context.Context, c Connection) error
+	// LiveConnection is the pending or approved connection of two identities, in either direction.
+	LiveConnection(ctx context.Context, a, b task.ID) (Connection, error)
+	Connection(ctx context.Context, id task.ID) (Connection, error)
+	// SaveConnection stores a move under the condition that was is still what is stored: ErrStale. The place of the pair
+	// is free when the connection is no longer live.
+	SaveConnection(ctx context.Context, was, now Connection) error
+	// Connections is a page of an identity's connections, newest first; last is the id to go on after.
+	Connections(ctx context.Context, identity, after task.ID, limit int) (page []Connection, last task.ID, more bool, err error)
+
+	// Rules are a worker's access rules, in their order; none is no error.
+	Rules(ctx context.Context, identity task.ID) ([]Rule, error)
+	// SaveRules is SaveIdentity with the rules in one.
+	SaveRules(ctx context.Context, was, now Identity, rules []Rule) error
+	// Relation is what decides on a requester where Glance is unsure: whether an approved connection joins the two, and
+	// the worker's rules. It is one round trip.
+	Relation(ctx context.Context, requester, worker task.ID) (connected bool, rules []Rule, err error)
+
+	// Listed is a page of the identities of which Identity.Listed holds and whose SearchText has every word,
+	// with their organizations. A task.Invalid when q.After is no position.
+	Listed(ctx context.Context, q DiscoverQuery) (found []Identity, next []byte, err error)
 }
 
 // Buses makes the organizations' EventBridge buses.

@@ -6,6 +6,8 @@ import (
 
 	"baton/internal/directory"
 	"baton/internal/task"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
 // CreateIdentity implements directory.Store.
@@ -14,6 +16,7 @@ func (d *Directory) CreateIdentity(ctx context.Context, i directory.Identity) er
 		d.put(identityItem(handleKey(i.Handle), i), dirIsNew, nil),
 		d.put(identityItem(identityKey(i.ID), i), dirIsNew, nil),
 		d.put(memberKey(i.Organization.ID, identityMark, i.ID), "", nil),
+		d.discover(i),
 	)
 	switch {
 	case failed == 0:
@@ -44,28 +47,43 @@ func (d *Directory) Identity(ctx context.Context, ref directory.Ref) (directory.
 
 // SaveIdentity implements directory.Store.
 func (d *Directory) SaveIdentity(ctx context.Context, was, now directory.Identity) error {
-	byID := d.put(identityItem(identityKey(now.ID), now), dirUnchanged, dirVersionIs(was.Version))
-	if now.Handle == was.Handle {
-		failed, err := d.transact(ctx, byID,
-			d.put(identityItem(handleKey(now.Handle), now), dirUnchanged, dirVersionIs(was.Version)))
-		if failed >= 0 {
-			return directory.ErrStale
-		}
-		return err
+	return d.saveIdentity(ctx, was, now)
+}
+
+// saveIdentity stores an edit with what else belongs to it.
+func (d *Directory) saveIdentity(ctx context.Context, was, now directory.Identity, with ...types.TransactWriteItem) error {
+	writes := []types.TransactWriteItem{
+		d.put(identityItem(identityKey(now.ID), now), dirUnchanged, dirVersionIs(was.Version)),
+		d.discover(now),
 	}
-	former := handleKey(was.Handle)
-	former["i"] = dirText(now.ID.String())
-	failed, err := d.transact(ctx, byID,
-		d.put(former, dirUnchanged, dirVersionIs(was.Version)),
-		// A handle that it had before is still its own.
-		d.put(identityItem(handleKey(now.Handle), now), dirIsNew+" or i = :i", dirItem{":i": dirText(now.ID.String())}))
+	if now.Handle == was.Handle {
+		writes = append(writes, d.put(identityItem(handleKey(now.Handle), now), dirUnchanged, dirVersionIs(was.Version)))
+	} else {
+		former := handleKey(was.Handle)
+		former["i"] = dirText(now.ID.String())
+		writes = append(writes,
+			d.put(former, dirUnchanged, dirVersionIs(was.Version)),
+			// A handle that it had before is still its own.
+			d.put(identityItem(handleKey(now.Handle), now), dirIsNew+" or i = :i", dirItem{":i": dirText(now.ID.String())}))
+	}
+	failed, err := d.transact(ctx, append(writes, with...)...)
 	switch {
-	case failed == 2:
+	case failed == 3 && now.Handle != was.Handle:
 		return directory.ErrHandleTaken
 	case failed >= 0:
 		return directory.ErrStale
 	}
 	return err
+}
+
+// discover puts an identity among those that are found, or takes it away.
+func (d *Directory) discover(i directory.Identity) types.TransactWriteItem {
+	it := discoverKey(i.ID)
+	if !i.Listed() {
+		return types.TransactWriteItem{Delete: &types.Delete{TableName: &d.table, Key: it}}
+	}
+	it["q"] = dirText(i.SearchText())
+	return d.put(it, "", nil)
 }
 
 // Identities implements directory.Store.
@@ -74,14 +92,23 @@ func (d *Directory) Identities(ctx context.Context, organization, after task.ID,
 	if err != nil {
 		return nil, false, err
 	}
-	keys := make([]dirItem, len(listed))
+	ids := make([]task.ID, len(listed))
 	for n, it := range listed {
-		id, _ := memberID(it, identityMark)
+		ids[n], _ = memberID(it, identityMark)
+	}
+	page, err = d.identities(ctx, ids)
+	return page, more, err
+}
+
+// identities reads many at once, in the order of their ids; those that aren't there are left out.
+func (d *Directory) identities(ctx context.Context, ids []task.ID) (found []directory.Identity, err error) {
+	keys := make([]dirItem, len(ids))
+	for n, id := range ids {
 		keys[n] = identityKey(id)
 	}
 	items, err := d.getAll(ctx, keys)
 	if err != nil {
-		return nil, false, err
+		return nil, err
 	}
 	for _, it := range items {
 		if it == nil {
@@ -89,11 +116,11 @@ func (d *Directory) Identities(ctx context.Context, organization, after task.ID,
 		}
 		i, err := parseIdentity(it)
 		if err != nil {
-			return nil, false, err
+			return nil, err
 		}
-		page = append(page, i)
+		found = append(found, i)
 	}
-	return page, more, nil
+	return found, nil
 }
 
 func isNotFound(err error) bool { return errors.Is(err, directory.ErrNotFound) }

@@ -1,7 +1,9 @@
 package store
 
 import (
+	"bytes"
 	"encoding/base64"
+	"strconv"
 
 	"baton/internal/directory"
 	"baton/internal/task"
@@ -19,6 +21,11 @@ import (
 //	H#<handle>        H               the same profile again, so that a send reads its target once; under a handle
 //	                                  that the identity had before, its id alone
 //	K#<hash>          K               a key
+//	C#<connection>    C               a connection
+//	P#<id>#<id>       P               two identities, the lower id first: their live connection's id and state
+//	I#<identity>      A               its access rules
+//	                  C#<connection>  one of its connections, by id alone
+//	D#<shard>         <identity>      a discoverable agent: what is searched of it
 //	U#<key>           U               when it was used last; apart, so that a function that only notes uses can't
 //	                                  write keys
 const (
@@ -27,6 +34,9 @@ const (
 	handleMark       = "H#"
 	keyMark          = "K#"
 	usageMark        = "U#"
+	connectionMark   = "C#"
+	pairMark         = "P#"
+	discoverMark     = "D#"
 )
 
 func organizationKey(id task.ID) dirItem { return dirKey(organizationMark+id.String(), "O") }
@@ -38,6 +48,31 @@ func handleKey(handle string) dirItem { return dirKey(handleMark+handle, "H") }
 func hashKey(h directory.Hash) dirItem {
 	return dirKey(keyMark+base64.RawURLEncoding.EncodeToString(h[:]), "K")
 }
+
+func connectionKey(id task.ID) dirItem { return dirKey(connectionMark+id.String(), "C") }
+
+// pairKey is the same for both orders.
+func pairKey(a, b task.ID) dirItem {
+	if bytes.Compare(a[:], b[:]) > 0 {
+		a, b = b, a
+	}
+	return dirKey(pairMark+a.String()+"#"+b.String(), "P")
+}
+
+func rulesKey(identity task.ID) dirItem { return dirKey(identityMark+identity.String(), "A") }
+
+func connectedKey(identity, connection task.ID) dirItem {
+	return dirKey(identityMark+identity.String(), connectionMark+connection.String())
+}
+
+// discoverShards is over how many partitions the discoverable agents are spread: 16 bear 48,000 read units a second.
+const discoverShards = 16
+
+func discoverKey(identity task.ID) dirItem {
+	return dirKey(discoverPartition(int(identity[15])%discoverShards), identity.String())
+}
+
+func discoverPartition(shard int) string { return discoverMark + strconv.Itoa(shard) }
 
 func usageKey(id task.ID) dirItem { return dirKey(usageMark+id.String(), "U") }
 

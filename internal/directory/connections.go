@@ -1,0 +1,124 @@
+package directory
+
+import (
+	"context"
+	"errors"
+
+	"baton/internal/task"
+)
+
+// Connect asks, as an agent, for a connection with another. A pair has at most one that is pending or approved,
+// whoever of the two asked: it is returned as it stands, and created is false. Errors: a task.Invalid; ErrNotFound for
+// an unknown target; ErrNotAdmitted for one that takes no tasks, or has a rule against the requester; ErrConflict,
+// ErrUnavailable.
+func (s *Service) Connect(ctx context.Context, requester Identity, ref Ref, note string) (c Connection, created bool, err error) {
+	if err := checkNote(note); err != nil {
+		return Connection{}, false, err
+	}
+	target, err := s.Target(ctx, ref)
+	if err != nil {
+		return Connection{}, false, err
+	}
+	if target.ID == requester.ID {
+		return Connection{}, false, task.Invalid{{Field: "target_handle", Message: "must be another agent"}}
+	}
+	if err := s.hears(ctx, requester, target); err != nil {
+		return Connection{}, false, err
+	}
+	now := s.clock()
+	c = Connection{
+		ID: newID(now), Requester: requester.Party(), Target: target.Party(), State: Pending, Note: note,
+		CreatedAt: now, UpdatedAt: now, Version: 1,
+	}
+	err = retried(ctx, func() error {
+		err := s.store.CreateConnection(ctx, c)
+		if !errors.Is(err, ErrExists) {
+			created = err == nil
+			return err
+		}
+		live, err := s.store.LiveConnection(ctx, requester.ID, target.ID)
+		if errors.Is(err, ErrNotFound) {
+			return ErrStale // it ended in between
+		}
+		if err == nil {
+			c = live
+		}
+		return err
+	})
+	return c, created, err
+}
+
+// hears says whether the target listens to the requester at all.
+func (s *Service) hears(ctx context.Context, requester, target Identity) error {
+	switch {
+	case target.Organization.Suspended || !target.A2AEnabled:
+		return ErrNotAdmitted
+	case requester.Organization.ID == target.Organization.ID || !target.Denies:
+		return nil
+	}
+	_, rules, err := s.store.Relation(ctx, requester.ID, target.ID)
+	if err != nil {
+		return err
+	}
+	for _, r := range rules {
+		if r.Effect == Deny && r.Matches(requester) {
+			return ErrNotAdmitted
+		}
+	}
+	return nil
+}
+
+// MoveConnection approves, declines or revokes a connection, as one of its two identities; a move made already changes
+// nothing. Errors: ErrNotFound for any but those two, and for a malformed id; ErrForbidden for the requester's approving
+// or declining; ErrTransition; ErrConflict, ErrUnavailable.
+func (s *Service) MoveConnection(ctx context.Context, by Identity, id string, to ConnectionState) (now Connection, err error) {
+	connection, ok := task.ParseID(id)
+	if !ok {
+		return Connection{}, ErrNotFound
+	}
+	err = retried(ctx, func() error {
+		was, err := s.store.Connection(ctx, connection)
+		if err != nil {
+			return err
+		}
+		if !was.joins(by.ID) {
+			return ErrNotFound
+		}
+		next, done, err := was.becomes(to, by.ID, s.clock())
+		if err != nil {
+			return err
+		}
+		now = next
+		if done {
+			return nil
+		}
+		return s.store.SaveConnection(ctx, was, next)
+	})
+	return now, err
+}
+
+// ConnectionQuery says which connections of an identity to list. Zero fields don't filter.
+type ConnectionQuery struct {
+	Identity  task.ID
+	Direction task.Direction // Inbound: those in which it was asked
+	State     ConnectionState
+	After     task.ID // the last id of the page before
+	Limit     int
+}
+
+// Connections is a page of an identity's connections, the newest request first. A page may be short or empty and still
+// not be the last; last is the id to go on after.
+func (s *Service) Connections(ctx context.Context, q ConnectionQuery) (page []Connection, last task.ID, more bool, err error) {
+	all, last, more, err := s.store.Connections(ctx, q.Identity, q.After, q.Limit)
+	if err != nil {
+		return nil, task.ID{}, false, err
+	}
+	for _, c := range all {
+		asked := c.Target.Identity == q.Identity
+		if q.Direction == task.Inbound && !asked || q.Direction == task.Outbound && asked || q.State != "" && q.State != c.State {
+			continue
+		}
+		page = append(page, c)
+	}
+	return page, last, more, nil
+}
