@@ -15,13 +15,13 @@ type envelope struct {
 	ID             string         `json:"id"`
 	Type           task.EventType `json:"type"`
 	OrganizationID string         `json:"organization_id"`
-	IdentityID     string         `json:"identity_id"`
+	IdentityID     *string        `json:"identity_id"`
 	AggregateID    string         `json:"aggregate_id"`
 	Sequence       int64          `json:"sequence"`
 	Version        int            `json:"version"`
 	OccurredAt     string         `json:"occurred_at"`
 	Replay         bool           `json:"replay,omitempty"`
-	Payload        payload        `json:"payload"`
+	Payload        any            `json:"payload"`
 }
 
 type payload struct {
@@ -61,26 +61,38 @@ func Marshal(e task.Event) []byte {
 }
 
 func encode(e task.Event) []byte {
+	out := envelope{
+		ID: e.ID.String(), Type: e.Type, OrganizationID: e.Organization.String(), IdentityID: id(e.Identity),
+		AggregateID: e.Task.String(), Sequence: e.Sequence, Version: e.Version,
+		OccurredAt: e.At.UTC().Format("2006-01-02T15:04:05.000Z07:00"), Replay: e.Replay, Payload: payloadOf(e),
+	}
+	if e.Note != "" {
+		out.Payload = json.RawMessage(e.Note)
+	}
+	var text bytes.Buffer
+	enc := json.NewEncoder(&text)
+	enc.SetEscapeHTML(false)
+	// Nothing in an envelope can fail to encode.
+	_ = enc.Encode(out)
+	return bytes.TrimRight(text.Bytes(), "\n")
+}
+
+func payloadOf(e task.Event) payload {
 	parties := task.Task{Caller: e.Caller, Target: e.Target}
-	p := payload{
-		TaskID: e.Task.String(), ContextID: e.Context.String(), State: e.State,
+	return payload{
+		TaskID: e.Task.String(), ContextID: e.Context.String(), State: e.State, MessageID: id(e.MessageID),
 		Message: text(e.Message), MessageTruncated: e.Message.Cut || e.Result.Cut, Result: text(e.Result),
 		Caller: caller{partyOf(e.Caller.Party), e.Caller.Verified, parties.TrustTier()}, Target: partyOf(e.Target),
 	}
-	if !e.MessageID.IsZero() {
-		id := e.MessageID.String()
-		p.MessageID = &id
+}
+
+// id is null for the zero id.
+func id(id task.ID) *string {
+	if id.IsZero() {
+		return nil
 	}
-	var out bytes.Buffer
-	enc := json.NewEncoder(&out)
-	enc.SetEscapeHTML(false)
-	// Nothing in an envelope can fail to encode.
-	_ = enc.Encode(envelope{
-		ID: e.ID.String(), Type: e.Type, OrganizationID: e.Organization.String(), IdentityID: e.Identity.String(),
-		AggregateID: e.Task.String(), Sequence: e.Sequence, Version: e.Version,
-		OccurredAt: e.At.UTC().Format("2006-01-02T15:04:05.000Z07:00"), Replay: e.Replay, Payload: p,
-	})
-	return bytes.TrimRight(out.Bytes(), "\n")
+	text := id.String()
+	return &text
 }
 
 func partyOf(p task.Party) party {

@@ -1,11 +1,13 @@
 package relay_test
 
 import (
+	"errors"
 	"slices"
 	"sync"
 	"testing"
 	"time"
 
+	"baton/internal/relay"
 	"baton/internal/task"
 
 	"github.com/aws/aws-lambda-go/events"
@@ -346,5 +348,81 @@ func TestNothingIsLostInTheThick(t *testing.T) {
 	}
 	if got := l.sequences(); !slices.Equal(got, upTo(n)) {
 		t.Errorf("the bus had %d of %d", len(got), n)
+	}
+}
+
+func TestReplay(t *testing.T) {
+	w := newWorld(t)
+	org := task.NewID()
+	replayer := relay.NewReplayer(w.log, relay.NewBuses(w.buses, w.prefix), w.book)
+	if _, _, err := replayer.Replay(t.Context(), org, 1, 5); !errors.Is(err, relay.ErrNoBus) {
+		t.Errorf("%v, want ErrNoBus", err)
+	}
+	l := w.listen(org)
+	k := w.talk(org, org)
+	k.next(task.CauseSent, "x")
+	w.deliver(replies(k, 120)...)
+	l.hear()
+	l.got = nil
+	sent, next, err := replayer.Replay(t.Context(), org, 11, 110)
+	if err != nil || sent != 100 || next != 111 {
+		t.Errorf("sent %d, next is %d, %v", sent, next, err)
+	}
+	if got := l.sequences(); !slices.Equal(got, upTo(110)[10:]) {
+		t.Errorf("the bus had %v", got)
+	}
+	for _, h := range l.got {
+		if !h.Detail.Replay {
+			t.Errorf("%d is not marked", h.Detail.Sequence)
+		}
+	}
+	if sent, next, err := replayer.Replay(t.Context(), org, 119, 500); err != nil || sent != 2 || next != 121 {
+		t.Errorf("past the end: sent %d, next is %d, %v", sent, next, err)
+	}
+	if n := len(w.entries(org)); n != 120 {
+		t.Errorf("a replay logged: %d entries", n)
+	}
+}
+
+func TestRedrive(t *testing.T) {
+	w := newWorld(t)
+	org := task.NewID()
+	l := w.listen(org)
+	k := w.talk(org, org)
+	k.next(task.CauseSent, "x")
+	for range 2 {
+		if err := w.relay.Redrive(t.Context(), k.Task, 1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := len(w.entries(org)); n != 1 {
+		t.Errorf("%d entries, want 1", n)
+	}
+	if got := l.sequences(); !slices.Equal(got, upTo(1)) {
+		t.Errorf("the bus had %v", got)
+	}
+	if err := w.relay.Redrive(t.Context(), task.NewID(), 1); !errors.Is(err, task.ErrNotFound) {
+		t.Errorf("%v, want ErrNotFound", err)
+	}
+}
+
+func TestEventAboutNoTask(t *testing.T) {
+	w := newWorld(t)
+	org, hook := task.NewID(), task.NewID()
+	l := w.listen(org)
+	e := task.Event{
+		ID: task.EventID(hook, 1, "webhook.disabled"), Type: "webhook.disabled", Organization: org, Task: hook, At: time.Now(),
+		Message: task.Clip{None: true}, Result: task.Clip{None: true}, Note: `{"reason":"failing"}`,
+	}
+	for range 2 {
+		if err := w.relay.Tell(t.Context(), org, []task.Event{e}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if logged := w.entries(org); len(logged) != 1 || logged[0].Note != e.Note || logged[0].Task != hook {
+		t.Errorf("logged %+v", logged)
+	}
+	if got := l.hear(); len(got) != 2 || got[0].Detail.Type != "webhook.disabled" {
+		t.Errorf("heard %+v", got)
 	}
 }

@@ -51,6 +51,12 @@ func (r *Relay) tellPortion(ctx context.Context, organization task.ID, portion [
 	for i := range portion {
 		events[i] = portion[i].event
 	}
+	return r.Tell(ctx, organization, events)
+}
+
+// Tell logs at most store.MaxAppend events of an organization, puts them on its bus and tells its hooks; repeated, it logs
+// them once. Errors are task.ErrUnavailable, and store.ErrRefused for events that storage will never take.
+func (r *Relay) Tell(ctx context.Context, organization task.ID, events []task.Event) error {
 	head, err := r.log.Head(ctx, organization)
 	if err != nil {
 		return err

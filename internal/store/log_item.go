@@ -46,6 +46,7 @@ const (
 	entryResult       = "r" // absent without a text, and where it is the message
 	entryResultChange = "u"
 	entryFlags        = "f"
+	entryNote         = "d" // absent but for events that are about no task
 	entryCaller       = "ci"
 	entryCallerOrg    = "co"
 	entryCallerHandle = "ch"
@@ -137,6 +138,9 @@ func entryItem(e task.Event) map[string]types.AttributeValue {
 	item[attrExpires] = number(e.LoggedAt.Add(task.EventsKept).Unix())
 	blob(entryID, e.ID)
 	text(entryType, string(e.Type))
+	if e.Note != "" {
+		text(entryNote, e.Note)
+	}
 	blob(entryIdentity, e.Identity)
 	blob(entryTask, e.Task)
 	blob(entryContext, e.Context)
@@ -194,6 +198,7 @@ func parseEntry(organization task.ID, item map[string]types.AttributeValue) (tas
 		State:        task.State(r.text(entryState)),
 		At:           r.milliseconds(entryAt),
 		MessageID:    r.id(entryMessageID),
+		Note:         r.text(entryNote),
 		Message:      r.clip(entryMessage, flags&flagMessageCut != 0),
 		Result:       r.clip(entryResult, flags&flagResultCut != 0),
 		ResultChange: int(r.number(entryResultChange)),

@@ -11,7 +11,7 @@ type Event struct {
 	ID           ID // the same however often the change is told; see EventID
 	Type         EventType
 	Organization ID // whose log it is in
-	Identity     ID // who must see it
+	Identity     ID // who must see it; zero: only the organization itself
 	// Sequence is its place in the log: 1, 2, 3 and so on without a gap. 0 before it has one.
 	Sequence int64
 	// LoggedAt is when it was appended, in whole seconds; it never falls from one entry to the next. Zero before.
@@ -33,6 +33,10 @@ type Event struct {
 	ResultChange int // see Task.ResultChange
 	Caller       Caller
 	Target       Party
+
+	// Note is the payload of an event that is about no task, as a JSON object of at most 500 bytes. Task is then the id
+	// of what it is about, and what else there is of a task is zero.
+	Note string
 }
 
 // EventID is the id of the event that a change of a task gives rise to (UUID version 8): made again from the same
