@@ -3,16 +3,59 @@
 
 SHELL := bash
 .DEFAULT_GOAL := help
+
 LOCAL := go run ./internal/localstack/cmd
+TOOL  := go tool -modfile=internal/tools/go.mod
+SAM   := SAM_CLI_TELEMETRY=0 .venv/sam/bin/sam
+STAGE ?= dev
 
 .PHONY: help
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+# ---- on this machine
 
 .PHONY: up
 up: ## start the local AWS with the application on it; repeat to deploy changes (BATON_PORT chooses the port)
 	@$(LOCAL) up
 
 .PHONY: down
-down: ## stop the local AWS, its data is gone
+down: ## stop the local AWS; its data is gone
 	@$(LOCAL) down
+
+# ---- checks
+
+.PHONY: test
+test: lint ## everything that CI runs: lint, then all tests, those of the deployed whole on a local AWS of their own
+	@$(LOCAL) test go test -race -shuffle=on ./...
+
+.PHONY: check
+check: test vulnerabilities ## test, and a look for known vulnerabilities where their list can be reached
+
+.PHONY: lint
+lint: sam-tools ## formatting, vet, staticcheck, the template
+	go mod tidy -diff
+	@wrong=$$(gofmt -l $$(git ls-files -co --exclude-standard '*.go')); [ -z "$$wrong" ] || { echo "gofmt these: $$wrong"; exit 1; }
+	go vet ./...
+	$(TOOL) staticcheck ./...
+	$(SAM) validate --lint --region us-east-1
+	.venv/sam/bin/cfn-lint template.yaml
+
+.PHONY: vulnerabilities
+vulnerabilities:
+	@out=$$($(TOOL) govulncheck ./... 2>&1) && echo "$$out" || { echo "$$out"; grep -q 'fetching vulnerabilities' <<< "$$out"; }
+
+# ---- AWS
+
+.PHONY: sam-tools
+sam-tools:
+	@$(LOCAL) setup sam > /dev/null
+
+.PHONY: build
+build: sam-tools ## build for AWS into .aws-sam
+	CGO_ENABLED=0 GOFLAGS="-tags=lambda.norpc -trimpath '-ldflags=-s -w'" $(SAM) build --parallel
+
+.PHONY: deploy
+deploy: build ## deploy to the AWS account of the environment (STAGE names the installation)
+	$(SAM) deploy --stack-name baton-$(STAGE) --resolve-s3 --no-fail-on-empty-changeset \
+		--capabilities CAPABILITY_IAM CAPABILITY_AUTO_EXPAND --parameter-overrides Stage=$(STAGE)

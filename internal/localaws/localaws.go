@@ -9,6 +9,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"errors"
 	"net/http"
 	"os"
 	"strings"
@@ -25,42 +26,77 @@ import (
 // names must be unlike; Unique makes such.
 func Endpoint(t testing.TB) string {
 	t.Helper()
-	endpoint, err := start()
+	s, err := start()
 	if err != nil {
 		t.Fatalf("local AWS: %v", err)
 	}
-	return endpoint
+	return s.endpoint
 }
 
-// held is this process's end of the server's life line; a file that nobody refers to would be closed at some moment.
-var held *os.File
+// Stack is the application, deployed on the local AWS: by make test, whose stack file BATON_TEST_STACK names, or by this
+// process, which builds it for that.
+func Stack(t testing.TB) localstack.Stack {
+	t.Helper()
+	s, err := deployed()
+	if err != nil {
+		t.Fatalf("the application on the local AWS: %v", err)
+	}
+	return s
+}
 
-var start = sync.OnceValues(func() (string, error) {
-	if given := os.Getenv("BATON_TEST_ENDPOINT"); given != "" {
-		return given, nil
+var deployed = sync.OnceValues(func() (localstack.Stack, error) {
+	if given := os.Getenv("BATON_TEST_STACK"); given != "" {
+		return localstack.ReadStack(given)
 	}
 	tree, err := localstack.FindTree()
 	if err != nil {
-		return "", err
+		return localstack.Stack{}, err
 	}
-	dir, err := os.MkdirTemp("", "baton-test-")
+	s, err := start()
 	if err != nil {
-		return "", err
+		return localstack.Stack{}, err
 	}
-	// The server holds the other end, and leaves when this process is gone, however it ended.
-	lifeline, hold, err := os.Pipe()
-	if err != nil {
-		return "", err
-	}
-	held = hold
-	port, err := localstack.FreePort()
-	if err != nil {
-		return "", err
+	if s.dir == "" {
+		return localstack.Stack{}, errors.New("BATON_TEST_ENDPOINT is set and BATON_TEST_STACK is not")
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
-	server, err := tree.Start(ctx, port, dir, lifeline)
-	return server.Endpoint(), err
+	return tree.UpOn(ctx, s.Server, s.dir)
+})
+
+type server struct {
+	localstack.Server
+	endpoint string
+	dir      string // its scratch folder, "" for a server that was given
+	// held is this process's end of the server's life line: a file that nobody refers to would be closed at some
+	// moment, and the server leaves when it is.
+	held *os.File
+}
+
+var start = sync.OnceValues(func() (server, error) {
+	if given := os.Getenv("BATON_TEST_ENDPOINT"); given != "" {
+		return server{endpoint: given}, nil
+	}
+	tree, err := localstack.FindTree()
+	if err != nil {
+		return server{}, err
+	}
+	dir, err := os.MkdirTemp("", "baton-test-")
+	if err != nil {
+		return server{}, err
+	}
+	lifeline, held, err := os.Pipe()
+	if err != nil {
+		return server{}, err
+	}
+	port, err := localstack.FreePort()
+	if err != nil {
+		return server{}, err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
+	defer cancel()
+	s, err := tree.Start(ctx, port, dir, lifeline)
+	return server{s, s.Endpoint(), dir, held}, err
 })
 
 // Unique is the given name with something random behind it.

@@ -2,6 +2,7 @@ package localaws_test
 
 import (
 	"errors"
+	"net/http"
 	"testing"
 
 	"baton/internal/localaws"
@@ -90,4 +91,15 @@ func TestFaults(t *testing.T) {
 			t.Errorf("got %v read and %v write units, want 1 and 1", read, write)
 		}
 	})
+}
+
+func TestStack(t *testing.T) {
+	res, err := http.Get(localaws.Stack(t).APIURL + "/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	if got := res.Header.Get("Content-Type"); res.StatusCode != http.StatusNotFound || got != "application/problem+json" {
+		t.Errorf("a route that nobody serves: got %d %s, want the gateway's 404 problem", res.StatusCode, got)
+	}
 }

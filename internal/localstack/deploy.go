@@ -43,7 +43,7 @@ func (s Server) Config() aws.Config {
 
 // Deploy brings an application's stack to its template and the built functions, and returns its outputs.
 func (t Tree) Deploy(ctx context.Context, s Server, a Application, functions map[string]Function) (map[string]string, error) {
-	if _, err := s.s3(ctx, http.MethodPut, codeBucket, nil); err != nil {
+	if _, err := s.call(ctx, "s3", http.MethodPut, "/"+codeBucket, nil); err != nil {
 		return nil, err
 	}
 	template, err := t.render(a.Template, func(folder string) (string, error) {
@@ -58,7 +58,7 @@ func (t Tree) Deploy(ctx context.Context, s Server, a Application, functions map
 	}
 	// From the bucket, since a template given in the call itself may have 51,200 bytes.
 	object := codeBucket + "/" + a.Stack + ".yaml"
-	if _, err := s.s3(ctx, http.MethodPut, object, template); err != nil {
+	if _, err := s.call(ctx, "s3", http.MethodPut, "/"+object, template); err != nil {
 		return nil, err
 	}
 	return s.apply(ctx, a, s.Endpoint()+"/"+object)

@@ -99,9 +99,9 @@ func findPython(ctx context.Context) (string, error) {
 		seen = append(seen, name+" is "+version)
 	}
 	if seen == nil {
-		return "", fmt.Errorf("Python 3.10 or newer is needed and none of %s is there", strings.Join(names, ", "))
+		return "", fmt.Errorf("no Python: 3.10 or newer is needed, and none of %s is there", strings.Join(names, ", "))
 	}
-	return "", fmt.Errorf("Python 3.10 or newer is needed: %s; name another with PYTHON=/path/to/python3",
+	return "", fmt.Errorf("too old a Python: 3.10 or newer is needed, and %s; name another with PYTHON=/path/to/python3",
 		strings.Join(seen, ", "))
 }
 

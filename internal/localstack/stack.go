@@ -101,10 +101,19 @@ func (t Tree) Up(ctx context.Context) (Stack, error) {
 	return t.UpOn(ctx, server, dir)
 }
 
-// UpOn builds and deploys the application on a running server, and writes dir/stack.json.
+// UpOn builds and deploys the application on a running server, and writes dir/stack.json. One deploy at a time is made
+// of a checkout, since they share what is built.
 func (t Tree) UpOn(ctx context.Context, server Server, dir string) (Stack, error) {
+	if err := os.MkdirAll(t.Path(".local"), 0o755); err != nil {
+		return Stack{}, err
+	}
+	unlock, err := lock(t.Path(".local", "deploy.lock"))
+	if err != nil {
+		return Stack{}, err
+	}
+	defer unlock()
 	var functions map[string]Function
-	err := step("build the functions", func() (err error) {
+	err = step("build the functions", func() (err error) {
 		functions, err = t.Build(ctx, t.Path(".local", "build"), "./functions/...")
 		return err
 	})
@@ -117,6 +126,9 @@ func (t Tree) UpOn(ctx context.Context, server Server, dir string) (Stack, error
 	}
 	err = step("deploy template.yaml", func() (err error) {
 		if stack.Outputs, err = t.Deploy(ctx, server, Baton, functions); err != nil {
+			return err
+		}
+		if err := t.setGatewayResponses(ctx, server, stack.Outputs["ApiId"], stack.Outputs["Stage"]); err != nil {
 			return err
 		}
 		stack.OperatorKey, err = secret(ctx, server, stack.Outputs["OperatorKeySecretArn"])

@@ -18,8 +18,7 @@ const usage = `usage:
   down               stop the local AWS
   setup TOOL         make the Python environment of ministack or sam, print its folder of programs
   test COMMAND …     run a command against an application deployed for it alone, which BATON_TEST_STACK
-                     (a stack file) and BATON_TEST_ENDPOINT (the local AWS) name
-`
+                     (a stack file) and BATON_TEST_ENDPOINT (the local AWS) name`
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
