@@ -15,6 +15,10 @@ help: ## list these targets
 
 # ---- on this machine
 
+.PHONY: run
+run: up ## all set-up, then the main job: a task from one agent to another and back; the stack stays up
+	@go run ./internal/demo/cmd
+
 .PHONY: up
 up: ## start the local AWS with the application on it; repeat to deploy changes (BATON_PORT chooses the port)
 	@$(LOCAL) up

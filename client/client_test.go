@@ -298,6 +298,17 @@ func TestReadsWhatIsThere(t *testing.T) {
 	}
 }
 
+func TestWait(t *testing.T) {
+	url, seen := serve(t, ok(`{"state":"submitted"}`), ok(`{"state":"working"}`), ok(`{"state":"input_required"}`))
+	task, err := client.New(url, key).Wait(t.Context(), "t")
+	if err != nil || task.State != client.InputRequired || len(seen()) != 3 {
+		t.Errorf("%+v, %v after %d attempts", task, err, len(seen()))
+	}
+	if uri := seen()[2].uri; uri != "/v1/a2a/tasks/t?wait=25" {
+		t.Error(uri)
+	}
+}
+
 func TestWalksPages(t *testing.T) {
 	url, seen := serve(t,
 		ok(`{"items":[{"id":"1"},{"id":"2"}],"next_cursor":"c&1"}`),

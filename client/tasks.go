@@ -40,6 +40,17 @@ func (c *Client) Task(ctx context.Context, id string, options ...CallOption) (Ta
 	return c.task(ctx, call{method: http.MethodGet, path: path("/v1/a2a/tasks/{}", id)}, options)
 }
 
+// Wait returns the task once nothing is to be expected of the worker: it asked, or the task has ended. It asks the
+// service for as long as ctx allows.
+func (c *Client) Wait(ctx context.Context, id string) (Task, error) {
+	for {
+		t, err := c.Task(ctx, id, WaitFor(25*time.Second))
+		if err != nil || t.State == InputRequired || t.State.Terminal() {
+			return t, err
+		}
+	}
+}
+
 // Add sends a further message of the requester; a task that asked goes on working.
 func (c *Client) Add(ctx context.Context, id string, d Draft, options ...CallOption) (Task, error) {
 	return c.task(ctx, call{method: http.MethodPost, path: path("/v1/a2a/tasks/{}/messages", id), body: d.identified()}, options)

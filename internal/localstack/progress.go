@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// step says on standard error what is being done, and for how long it was when it took a while.
-func step(what string, do func() error) error {
+// Step says on standard error what is being done, and for how long it was when it took a while.
+func Step(what string, do func() error) error {
 	fmt.Fprintf(os.Stderr, "· %s …", what)
 	start := time.Now()
 	stop := make(chan struct{})

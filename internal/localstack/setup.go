@@ -63,7 +63,7 @@ func (t Tree) Setup(ctx context.Context, tool string) (bin string, err error) {
 	if err := os.WriteFile(list, wanted, 0o644); err != nil {
 		return "", err
 	}
-	err = step("install "+tool+" into .venv/"+tool, func() error {
+	err = Step("install "+tool+" into .venv/"+tool, func() error {
 		if err := os.RemoveAll(venv); err != nil {
 			return err
 		}

@@ -87,7 +87,7 @@ func (t Tree) Up(ctx context.Context) (Stack, error) {
 		if _, err := t.Setup(ctx, Ministack); err != nil {
 			return Stack{}, err
 		}
-		err := step(fmt.Sprintf("start the local AWS on port %d", port), func() (err error) {
+		err := Step(fmt.Sprintf("start the local AWS on port %d", port), func() (err error) {
 			server, err = t.Start(ctx, port, dir, nil)
 			return err
 		})
@@ -113,7 +113,7 @@ func (t Tree) UpOn(ctx context.Context, server Server, dir string) (Stack, error
 	}
 	defer unlock()
 	var functions map[string]Function
-	err = step("build the functions", func() (err error) {
+	err = Step("build the functions", func() (err error) {
 		functions, err = t.Build(ctx, t.Path(".local", "build"), "./functions/...")
 		return err
 	})
@@ -124,7 +124,7 @@ func (t Tree) UpOn(ctx context.Context, server Server, dir string) (Stack, error
 		EndpointURL: server.Endpoint(), Region: Region,
 		AccessKeyID: AccessKeyID, SecretAccessKey: SecretAccessKey,
 	}
-	err = step("deploy template.yaml", func() (err error) {
+	err = Step("deploy template.yaml", func() (err error) {
 		if stack.Outputs, err = t.Deploy(ctx, server, Baton, functions); err != nil {
 			return err
 		}

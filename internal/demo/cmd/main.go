@@ -1,0 +1,61 @@
+// Command cmd is what make run does once the stack is up: the main job, shown.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"time"
+
+	"baton/client"
+	"baton/internal/demo"
+	"baton/internal/localstack"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, 3*time.Minute)
+	defer cancel()
+	tree, err := localstack.FindTree()
+	if err != nil {
+		return err
+	}
+	stack, err := localstack.ReadStack(tree.Path(".local", "stack.json"))
+	if err != nil {
+		return fmt.Errorf("%w (make up writes it)", err)
+	}
+	var w demo.World
+	err = localstack.Step("make two organizations and three agents", func() (err error) {
+		w, err = demo.Make(ctx, stack)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	err = localstack.Step("deploy the worker, with a rule on its organization's bus", func() error {
+		return demo.DeployWorker(ctx, tree, stack, w.Bank, w.Worker)
+	})
+	if err != nil {
+		return err
+	}
+	fmt.Println()
+	t, err := demo.Talk(ctx, w, os.Stdout)
+	if err != nil {
+		return err
+	}
+	if t.State != client.Completed {
+		return errors.New("the task should have been completed")
+	}
+	demo.GoOn(w, stack.OperatorKey, t, os.Stdout)
+	return nil
+}
