@@ -1,6 +1,29 @@
-// Command relay-events does nothing yet.
+// Command relay-events serves no route: it takes the changes of tasks from the table's stream to those who must know.
 package main
 
-import "github.com/aws/aws-lambda-go/lambda"
+import (
+	"time"
 
-func main() { lambda.Start(func() error { return nil }) }
+	"baton/internal/lambdaenv"
+	"baton/internal/relay"
+	"baton/internal/store"
+
+	"github.com/aws/aws-lambda-go/lambda"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/eventbridge"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+)
+
+func main() {
+	config := lambdaenv.AWS()
+	db := dynamodb.NewFromConfig(config)
+	tasks := store.NewTasks(db, lambdaenv.Var("TASKS_TABLE"))
+	lambda.Start(relay.New(
+		store.NewLog(db, lambdaenv.Var("EVENTS_TABLE"), tasks, time.Now),
+		relay.NewBuses(eventbridge.NewFromConfig(config), lambdaenv.Var("BUS_PREFIX")),
+		tasks,
+		store.NewDirectory(db, lambdaenv.Var("DIRECTORY_TABLE")),
+		nil,
+		relay.NewFailureQueue(sqs.NewFromConfig(config), lambdaenv.Var("FAILED_CHANGES_QUEUE_URL")),
+	).Records)
+}
