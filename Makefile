@@ -9,6 +9,8 @@ TOOL  := go tool -modfile=internal/tools/go.mod
 SAM   := SAM_CLI_TELEMETRY=0 .venv/sam/bin/sam
 STAGE ?= dev
 
+TEMPLATES := template.yaml $(wildcard examples/*/template.yaml)
+
 .PHONY: help
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -42,8 +44,8 @@ lint: sam-tools ## formatting, vet, staticcheck, the template
 	@wrong=$$(gofmt -l $$(git ls-files -co --exclude-standard '*.go')); [ -z "$$wrong" ] || { echo "gofmt these: $$wrong"; exit 1; }
 	go vet ./...
 	$(TOOL) staticcheck ./...
-	$(SAM) validate --lint --region us-east-1
-	.venv/sam/bin/cfn-lint template.yaml
+	for t in $(TEMPLATES); do $(SAM) validate --lint --region us-east-1 --template $$t || exit 1; done
+	.venv/sam/bin/cfn-lint $(TEMPLATES)
 
 .PHONY: vulnerabilities
 vulnerabilities:
