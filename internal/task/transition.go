@@ -53,13 +53,18 @@ func (t Task) reply(intent Intent, lease ID, m Message, at time.Time) (Task, Cha
 	return next, c, nil
 }
 
-// set is the deprecated write of a state: a reply, with or without a message. An empty state leaves it as it is.
+// set is the deprecated write of a state: a reply, with or without a message. An empty state leaves it as it is; no
+// worker makes a task submitted or canceled.
 func (t Task) set(to State, m *Message, messageID string, at time.Time) (Task, Change, error) {
+	foreign := to == Submitted || to == Canceled
 	if to == "" {
 		to = t.State
 	}
 	if err := t.allows(to, m); err != nil {
 		return Task{}, Change{}, err
+	}
+	if foreign {
+		return Task{}, Change{}, ErrTransition
 	}
 	next, c := t.answered(CauseSet, to, m, messageID, at)
 	return next, c, nil
