@@ -102,16 +102,16 @@ type ConnectionQuery struct {
 	Identity  task.ID
 	Direction task.Direction // Inbound: those in which it was asked
 	State     ConnectionState
-	After     task.ID // the last id of the page before
+	After     task.ID // the last of the page before
 	Limit     int
 }
 
 // Connections is a page of an identity's connections, the newest request first. A page may be short or empty and still
-// not be the last; last is the id to go on after.
-func (s *Service) Connections(ctx context.Context, q ConnectionQuery) (page []Connection, last task.ID, more bool, err error) {
-	all, last, more, err := s.store.Connections(ctx, q.Identity, q.After, q.Limit)
+// not be the last; last is the next one's After, zero when there is none.
+func (s *Service) Connections(ctx context.Context, q ConnectionQuery) (page []Connection, last task.ID, err error) {
+	all, last, err := s.store.Connections(ctx, q.Identity, q.After, q.Limit)
 	if err != nil {
-		return nil, task.ID{}, false, err
+		return nil, task.ID{}, err
 	}
 	for _, c := range all {
 		asked := c.Target.Identity == q.Identity
@@ -120,5 +120,5 @@ func (s *Service) Connections(ctx context.Context, q ConnectionQuery) (page []Co
 		}
 		page = append(page, c)
 	}
-	return page, last, more, nil
+	return page, last, nil
 }

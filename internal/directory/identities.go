@@ -38,19 +38,50 @@ func (s *Service) Identity(ctx context.Context, p Principal, name string) (Ident
 }
 
 // Identities is a page of the principal's organization's agents, oldest first, deleted ones left out; an agent's key
-// sees its own alone. after is the last id of the page before. Errors: ErrForbidden, ErrUnavailable.
-func (s *Service) Identities(ctx context.Context, p Principal, after task.ID, limit int) (page []Identity, more bool, err error) {
+// sees its own alone. A page may be short or empty and still not be the last; last is what to give as after for the
+// next one, zero when there is none. Errors: ErrForbidden, ErrUnavailable.
+func (s *Service) Identities(ctx context.Context, p Principal, after task.ID, limit int) (page []Identity, last task.ID, err error) {
 	if !p.May(ReadIdentities) {
-		return nil, false, ErrForbidden
+		return nil, task.ID{}, ErrForbidden
 	}
 	if p.Kind == Agent {
 		i, err := s.store.Identity(ctx, Ref{ID: p.Identity})
 		if i, err = guard(p, i, err); err != nil || !after.IsZero() {
-			return nil, false, err
+			return nil, task.ID{}, err
 		}
-		return []Identity{i}, false, nil
+		return []Identity{i}, task.ID{}, nil
 	}
-	return s.store.Identities(ctx, p.Organization, after, limit)
+	all, more, err := s.store.Identities(ctx, p.Organization, after, limit)
+	if err != nil {
+		return nil, task.ID{}, err
+	}
+	for _, i := range all {
+		if !i.Deleted {
+			page = append(page, i)
+		}
+	}
+	if more {
+		last = all[len(all)-1].ID
+	}
+	return page, last, nil
+}
+
+// DeleteIdentity ends an agent: its keys stop, nobody finds it, its handles stay taken. Its open tasks are ended in the
+// background, see Sweeper. Errors as for Identity, and ErrForbidden, ErrConflict.
+func (s *Service) DeleteIdentity(ctx context.Context, p Principal, name string) error {
+	return retried(ctx, func() error {
+		was, err := s.Identity(ctx, p, name)
+		if err != nil {
+			return err
+		}
+		if !p.May(WriteIdentities) {
+			return ErrForbidden
+		}
+		now := was
+		now.Deleted, now.UpdatedAt = true, s.clock()
+		now.Version++
+		return s.store.SaveIdentity(ctx, was, now, Job{Kind: EndTasks, About: now.ID, CreatedAt: s.clock()})
+	})
 }
 
 // EditIdentity changes an agent; its own key may edit all of the profile but the handle. Errors as for Identity, and

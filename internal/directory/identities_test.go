@@ -128,15 +128,14 @@ func TestIdentitiesArePaged(t *testing.T) {
 	var after task.ID
 	var got []string
 	for more := true; more; {
-		page, next, err := w.Identities(t.Context(), admin, after, 3)
+		page, last, err := w.Identities(t.Context(), admin, after, 3)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, i := range page {
 			got = append(got, i.Handle)
-			after = i.ID
 		}
-		more = next
+		after, more = last, !last.IsZero()
 	}
 	if fmt.Sprint(got) != "[agent-0 agent-1 agent-2 agent-3 agent-4 agent-5 agent-6]" {
 		t.Errorf("listed %v", got)

@@ -44,11 +44,11 @@ func (s *Service) CreateKey(ctx context.Context, p Principal, r NewKeyRequest) (
 	return k, secret, s.store.CreateKey(ctx, k)
 }
 
-// Keys is a page of the principal's organization's keys, oldest first, revoked ones too. after is the last id of the
-// page before. Errors: ErrForbidden, ErrUnavailable.
-func (s *Service) Keys(ctx context.Context, p Principal, after task.ID, limit int) (page []Key, more bool, err error) {
-	if !p.May(ReadKeys) || p.Kind == Operator {
-		return nil, false, ErrForbidden
+// Keys is a page of the principal's organization's keys, oldest first, revoked ones too; pages as for Identities.
+// Errors: ErrForbidden, ErrUnavailable.
+func (s *Service) Keys(ctx context.Context, p Principal, after task.ID, limit int) (page []Key, last task.ID, err error) {
+	if !p.May(ReadKeys) {
+		return nil, task.ID{}, ErrForbidden
 	}
 	return s.store.Keys(ctx, p.Organization, after, limit)
 }

@@ -61,7 +61,8 @@ func (s *Service) EditOrganization(ctx context.Context, p Principal, id string, 
 	})
 }
 
-// SuspendOrganization stops an organization's keys, or lets them work again; its data stays. Only the operator may.
+// SuspendOrganization stops an organization's keys, or lets them work again; its data stays. Its agents take
+// no more tasks of others: at once where it is looked up, within two minutes everywhere. Only the operator may.
 // Errors as for EditOrganization.
 func (s *Service) SuspendOrganization(ctx context.Context, p Principal, id string, suspended bool) (Organization, error) {
 	return s.changeOrganization(ctx, p, id, RunService, func(o Organization) (Organization, error) {
@@ -88,7 +89,10 @@ func (s *Service) changeOrganization(
 			return nil
 		}
 		now.Version++
-		return s.store.SaveOrganization(ctx, was, now)
+		if now.Suspended == was.Suspended {
+			return s.store.SaveOrganization(ctx, was, now)
+		}
+		return s.store.SaveOrganization(ctx, was, now, Job{Kind: TellSuspension, About: now.ID, CreatedAt: s.clock()})
 	})
 	return now, err
 }

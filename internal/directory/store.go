@@ -14,8 +14,9 @@ type Store interface {
 	// CreateOrganization stores a new organization with its first key.
 	CreateOrganization(ctx context.Context, o Organization, first Key) error
 	Organization(ctx context.Context, id task.ID) (Organization, error)
-	// SaveOrganization stores an edit under the condition that was is still what is stored: ErrStale.
-	SaveOrganization(ctx context.Context, was, now Organization) error
+	// SaveOrganization stores an edit, with the jobs that follow from it, under the condition that was is still what is
+	// stored: ErrStale.
+	SaveOrganization(ctx context.Context, was, now Organization, jobs ...Job) error
 
 	// CreateIdentity stores a new identity and takes its handle: ErrHandleTaken.
 	CreateIdentity(ctx context.Context, i Identity) error
@@ -24,8 +25,10 @@ type Store interface {
 	Identity(ctx context.Context, ref Ref) (Identity, error)
 	// SaveIdentity stores an edit under the condition that was is still what is stored: ErrStale. A new handle is
 	// taken with it: ErrHandleTaken; the old one goes on leading to the identity.
-	SaveIdentity(ctx context.Context, was, now Identity) error
-	// Identities is a page of an organization's identities, oldest first; after is the last id of the page before.
+	// The jobs that follow from it are stored with it.
+	SaveIdentity(ctx context.Context, was, now Identity, jobs ...Job) error
+	// Identities is a page of an organization's identities, deleted ones too, oldest first; more says
+	// that the page, which is not empty then, is not the last.
 	Identities(ctx context.Context, organization, after task.ID, limit int) (page []Identity, more bool, err error)
 
 	// CreateKey stores a key.
@@ -36,8 +39,9 @@ type Store interface {
 	RevokeKey(ctx context.Context, organization, key task.ID, at time.Time) error
 	// RevokeHash is RevokeKey for the key under a hash.
 	RevokeHash(ctx context.Context, h Hash, at time.Time) error
-	// Keys is a page of an organization's keys with their last use, oldest first, as Identities.
-	Keys(ctx context.Context, organization, after task.ID, limit int) (page []Key, more bool, err error)
+	// Keys is a page of an organization's keys with their last use, oldest first. It may be short or empty; last is
+	// what to give as after for the next one, zero when there is none.
+	Keys(ctx context.Context, organization, after task.ID, limit int) (page []Key, last task.ID, err error)
 	// TouchKey notes that a key was used at the time, unless a use in the hour before is noted.
 	TouchKey(ctx context.Context, key task.ID, at time.Time) error
 
@@ -49,8 +53,8 @@ type Store interface {
 	// SaveConnection stores a move under the condition that was is still what is stored: ErrStale. The place of the pair
 	// is free when the connection is no longer live.
 	SaveConnection(ctx context.Context, was, now Connection) error
-	// Connections is a page of an identity's connections, newest first; last is the id to go on after.
-	Connections(ctx context.Context, identity, after task.ID, limit int) (page []Connection, last task.ID, more bool, err error)
+	// Connections is a page of an identity's connections, newest first; last as for Keys.
+	Connections(ctx context.Context, identity, after task.ID, limit int) (page []Connection, last task.ID, err error)
 
 	// Rules are a worker's access rules, in their order; none is no error.
 	Rules(ctx context.Context, identity task.ID) ([]Rule, error)
@@ -59,6 +63,12 @@ type Store interface {
 	// Relation is what decides on a requester where Glance is unsure: whether an approved connection joins the two, and
 	// the worker's rules. It is one round trip.
 	Relation(ctx context.Context, requester, worker task.ID) (connected bool, rules []Rule, err error)
+
+	// Jobs are all that are to be done. A job of the same kind and about the same as an earlier one takes its place.
+	Jobs(ctx context.Context) ([]Job, error)
+	// SaveJob and DropJob work under the condition that was is still what is stored: ErrStale.
+	SaveJob(ctx context.Context, was, now Job) error
+	DropJob(ctx context.Context, was Job) error
 
 	// Listed is a page of the identities of which Identity.Listed holds and whose SearchText has every word,
 	// with their organizations. A task.Invalid when q.After is no position.

@@ -86,12 +86,17 @@ func (d *Directory) getAll(ctx context.Context, keys []dirItem) ([]dirItem, erro
 	return items, nil
 }
 
-// list is a page of the items of a partition whose sort keys begin with a prefix, after the given one.
+// list is a page of the items of a partition whose sort keys begin with a prefix, all when it is empty, after the given
+// sort key.
 func (d *Directory) list(ctx context.Context, partition, prefix, after string, limit int) (page []dirItem, more bool, err error) {
 	in := dynamodb.QueryInput{
 		TableName: &d.table, ConsistentRead: aws.Bool(true), Limit: aws.Int32(int32(limit)),
-		KeyConditionExpression:    aws.String("p = :p and begins_with(s, :s)"),
-		ExpressionAttributeValues: dirItem{":p": dirText(partition), ":s": dirText(prefix)},
+		KeyConditionExpression:    aws.String("p = :p"),
+		ExpressionAttributeValues: dirItem{":p": dirText(partition)},
+	}
+	if prefix != "" {
+		in.KeyConditionExpression = aws.String("p = :p and begins_with(s, :s)")
+		in.ExpressionAttributeValues[":s"] = dirText(prefix)
 	}
 	if after != "" {
 		in.ExclusiveStartKey = dirKey(partition, after)

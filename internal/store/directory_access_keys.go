@@ -74,23 +74,26 @@ func (d *Directory) RevokeHash(ctx context.Context, hash directory.Hash, at time
 }
 
 // Keys implements directory.Store.
-func (d *Directory) Keys(ctx context.Context, organization, after task.ID, limit int) (page []directory.Key, more bool, err error) {
+func (d *Directory) Keys(ctx context.Context, organization, after task.ID, limit int) (page []directory.Key, last task.ID, err error) {
 	listed, more, err := d.list(ctx, organizationMark+organization.String(), keyMark, afterMember(keyMark, after), limit)
 	if err != nil {
-		return nil, false, err
+		return nil, task.ID{}, err
 	}
 	hashes := make([]directory.Hash, len(listed))
 	var keys []dirItem
 	for n, it := range listed {
 		if hashes[n], err = listedHash(it); err != nil {
-			return nil, false, err
+			return nil, task.ID{}, err
 		}
-		id, _ := memberID(it, keyMark)
-		keys = append(keys, hashKey(hashes[n]), usageKey(id))
+		last, _ = memberID(it, keyMark)
+		keys = append(keys, hashKey(hashes[n]), usageKey(last))
+	}
+	if !more {
+		last = task.ID{}
 	}
 	items, err := d.getAll(ctx, keys)
 	if err != nil {
-		return nil, false, err
+		return nil, task.ID{}, err
 	}
 	for n, hash := range hashes {
 		if items[2*n] == nil {
@@ -98,12 +101,12 @@ func (d *Directory) Keys(ctx context.Context, organization, after task.ID, limit
 		}
 		k, _, err := parseKey(items[2*n], hash)
 		if err != nil {
-			return nil, false, err
+			return nil, task.ID{}, err
 		}
 		k.LastUsedAt = dirTime(dirNumberOf(items[2*n+1]["u"]))
 		page = append(page, k)
 	}
-	return page, more, nil
+	return page, last, nil
 }
 
 // touchEvery is how long a noted use stands for the next ones.

@@ -117,7 +117,7 @@ func (d *Directory) SaveConnection(ctx context.Context, was, now directory.Conne
 // Connections implements directory.Store.
 func (d *Directory) Connections(
 	ctx context.Context, identity, after task.ID, limit int,
-) (page []directory.Connection, last task.ID, more bool, err error) {
+) (page []directory.Connection, last task.ID, err error) {
 	in := dynamodb.QueryInput{
 		TableName: &d.table, ConsistentRead: aws.Bool(true), ScanIndexForward: aws.Bool(false), Limit: aws.Int32(int32(limit)),
 		KeyConditionExpression: aws.String("p = :p and begins_with(s, :s)"),
@@ -130,7 +130,7 @@ func (d *Directory) Connections(
 	}
 	out, err := d.db.Query(ctx, &in)
 	if err != nil {
-		return nil, task.ID{}, false, directoryError("list connections in", err)
+		return nil, task.ID{}, directoryError("list connections in", err)
 	}
 	keys := make([]dirItem, len(out.Items))
 	for n, it := range out.Items {
@@ -139,14 +139,17 @@ func (d *Directory) Connections(
 	}
 	items, err := d.getAll(ctx, keys)
 	if err != nil {
-		return nil, task.ID{}, false, err
+		return nil, task.ID{}, err
 	}
 	for _, it := range items {
 		c, err := parseConnection(it)
 		if err != nil {
-			return nil, task.ID{}, false, err
+			return nil, task.ID{}, err
 		}
 		page = append(page, c)
 	}
-	return page, last, out.LastEvaluatedKey != nil, nil
+	if out.LastEvaluatedKey == nil {
+		last = task.ID{}
+	}
+	return page, last, nil
 }

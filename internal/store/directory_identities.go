@@ -46,8 +46,8 @@ func (d *Directory) Identity(ctx context.Context, ref directory.Ref) (directory.
 }
 
 // SaveIdentity implements directory.Store.
-func (d *Directory) SaveIdentity(ctx context.Context, was, now directory.Identity) error {
-	return d.saveIdentity(ctx, was, now)
+func (d *Directory) SaveIdentity(ctx context.Context, was, now directory.Identity, jobs ...directory.Job) error {
+	return d.saveIdentity(ctx, was, now, d.newJobs(jobs)...)
 }
 
 // saveIdentity stores an edit with what else belongs to it.

@@ -26,6 +26,7 @@ import (
 //	I#<identity>      A               its access rules
 //	                  C#<connection>  one of its connections, by id alone
 //	D#<shard>         <identity>      a discoverable agent: what is searched of it
+//	J                 <kind>#<id>     work to be done in the background
 //	U#<key>           U               when it was used last; apart, so that a function that only notes uses can't
 //	                                  write keys
 const (
@@ -37,6 +38,7 @@ const (
 	connectionMark   = "C#"
 	pairMark         = "P#"
 	discoverMark     = "D#"
+	jobPartition     = "J"
 )
 
 func organizationKey(id task.ID) dirItem { return dirKey(organizationMark+id.String(), "O") }
@@ -73,6 +75,10 @@ func discoverKey(identity task.ID) dirItem {
 }
 
 func discoverPartition(shard int) string { return discoverMark + strconv.Itoa(shard) }
+
+func jobKey(j directory.Job) dirItem {
+	return dirKey(jobPartition, string(j.Kind)+"#"+j.About.String())
+}
 
 func usageKey(id task.ID) dirItem { return dirKey(usageMark+id.String(), "U") }
 

@@ -27,8 +27,9 @@ func (d *Directory) Organization(ctx context.Context, id task.ID) (directory.Org
 }
 
 // SaveOrganization implements directory.Store.
-func (d *Directory) SaveOrganization(ctx context.Context, was, now directory.Organization) error {
-	failed, err := d.transact(ctx, d.put(organizationItem(now), dirUnchanged, dirVersionIs(was.Version)))
+func (d *Directory) SaveOrganization(ctx context.Context, was, now directory.Organization, jobs ...directory.Job) error {
+	writes := append(d.newJobs(jobs), d.put(organizationItem(now), dirUnchanged, dirVersionIs(was.Version)))
+	failed, err := d.transact(ctx, writes...)
 	if failed >= 0 {
 		return directory.ErrStale
 	}
