@@ -18,5 +18,19 @@ if len(sys.argv) > 1:
     threading.Thread(target=leave, daemon=True).start()
 
 from ministack.app import main
+from ministack.core import iam_actions
+
+resource_arn = iam_actions.extract_resource_arn
+
+
+def bus_arn(service, method, path, headers, body, *rest):
+    """For what is done to a bus the server asks for rights to a rule of that name; AWS asks for rights to the bus."""
+    arn = resource_arn(service, method, path, headers, body, *rest)
+    if service == "events" and headers.get("x-amz-target", "").endswith("EventBus"):
+        return arn.replace(":rule/default/", ":event-bus/")
+    return arn
+
+
+iam_actions.extract_resource_arn = bus_arn
 
 main()

@@ -65,6 +65,7 @@ func (r *Relay) Tell(ctx context.Context, organization task.ID, events []task.Ev
 		// Is there a bus? One that is still to be made, for want of room in the account, is parked from the start.
 		made, there, err := r.buses.Describe(ctx, organization)
 		if err != nil || !there {
+			slog.WarnContext(ctx, "no bus yet", "organization_id", organization.String(), "error", err)
 			head.ParkedFrom = 1
 		}
 		head.BusMade = made
