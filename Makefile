@@ -4,7 +4,7 @@
 SHELL := bash
 .DEFAULT_GOAL := help
 
-LOCAL := go run ./internal/localstack/cmd
+LOCAL := .local/bin/localstack
 TOOL  := go tool -modfile=internal/tools/go.mod
 SAM   := SAM_CLI_TELEMETRY=0 .venv/sam/bin/sam
 STAGE ?= dev
@@ -22,17 +22,24 @@ run: up ## all set-up, then the main job: a task from one agent to another and b
 	@go run ./internal/demo/cmd
 
 .PHONY: up
-up: ## start the local AWS with the application on it; repeat to deploy changes (BATON_PORT chooses the port)
+up: $(LOCAL) ## start the local AWS with the application on it; repeat to deploy changes (BATON_PORT chooses the port)
 	@$(LOCAL) up
 
 .PHONY: down
-down: ## stop the local AWS; its data is gone
+down: $(LOCAL) ## stop the local AWS; its data is gone
 	@$(LOCAL) down
+
+$(LOCAL): FORCE # go knows best whether it is up to date
+	@[ -e $@ ] || echo "· compile the tools for this machine (half a minute, once) …" >&2
+	@go build -o $@ ./internal/localstack/cmd
+
+.PHONY: FORCE
+FORCE:
 
 # ---- checks
 
 .PHONY: test
-test: lint ## everything that CI runs: lint, then all tests, those of the deployed whole on a local AWS of their own
+test: lint $(LOCAL) ## everything that CI runs: lint, then all tests, those of the deployed whole on a local AWS of their own
 	@$(LOCAL) test go test -race -shuffle=on ./...
 
 .PHONY: check
@@ -41,7 +48,7 @@ check: test vulnerabilities ## test, and a look for known vulnerabilities where 
 .PHONY: lint
 lint: sam-tools ## formatting, vet, staticcheck, the template
 	go mod tidy -diff
-	@wrong=$$(gofmt -l $$(git ls-files -co --exclude-standard '*.go')); [ -z "$$wrong" ] || { echo "gofmt these: $$wrong"; exit 1; }
+	@wrong=$$(gofmt -l $(wildcard client examples functions infra internal)); [ -z "$$wrong" ] || { echo "gofmt these: $$wrong"; exit 1; }
 	go vet ./...
 	$(TOOL) staticcheck ./...
 	for t in $(TEMPLATES); do $(SAM) validate --lint --region us-east-1 --template $$t || exit 1; done
@@ -54,7 +61,7 @@ vulnerabilities:
 # ---- AWS
 
 .PHONY: sam-tools
-sam-tools:
+sam-tools: $(LOCAL)
 	@$(LOCAL) setup sam > /dev/null
 
 .PHONY: build
