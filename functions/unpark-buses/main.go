@@ -17,10 +17,12 @@ func main() {
 	config := lambdaenv.AWS()
 	db := dynamodb.NewFromConfig(config)
 	tasks := store.NewTasks(db, lambdaenv.Var("TASKS_TABLE"))
+	organizations := store.NewDirectory(db, lambdaenv.Var("DIRECTORY_TABLE"))
+	buses := eventbridge.NewFromConfig(config)
 	lambda.Start(relay.NewUnparker(
 		store.NewLog(db, lambdaenv.Var("EVENTS_TABLE"), tasks, time.Now),
-		relay.NewBuses(eventbridge.NewFromConfig(config), lambdaenv.Var("BUS_PREFIX")),
-		nil,
-		store.NewDirectory(db, lambdaenv.Var("DIRECTORY_TABLE")),
+		relay.NewBuses(buses, lambdaenv.Var("BUS_PREFIX")),
+		relay.NewMaker(buses, organizations),
+		organizations,
 	).All)
 }

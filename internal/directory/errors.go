@@ -12,6 +12,7 @@ var (
 	ErrHandleTaken     = errors.New("directory: handle taken")
 	ErrNotAdmitted     = errors.New("directory: worker does not admit the requester")
 	ErrTransition      = errors.New("directory: not from this state")
+	ErrNoBus           = errors.New("directory: no bus can be made now") // for want of room, or of the organization
 	ErrExists          = errors.New("directory: there already")
 	ErrStale           = errors.New("directory: another write was faster")
 )

@@ -21,6 +21,7 @@ type JobKind string
 
 const (
 	EndTasks       JobKind = "end-tasks"       // of a deleted identity
+	MakeBus        JobKind = "make-bus"        // of an organization whose bus is pending
 	TellSuspension JobKind = "tell-suspension" // to the profiles of an organization's identities
 )
 

@@ -31,7 +31,11 @@ func (s *Service) CreateOrganization(ctx context.Context, p Principal, e Organiz
 	}
 	o.Bus = s.buses.Create(ctx, o)
 	key, secret := s.newKey(Principal{Kind: Org, Organization: id, Role: Admin})
-	if err := s.store.CreateOrganization(ctx, o, key); err != nil {
+	var jobs []Job
+	if o.Bus.Status == BusPending {
+		jobs = []Job{{Kind: MakeBus, About: id, CreatedAt: now}}
+	}
+	if err := s.store.CreateOrganization(ctx, o, key, jobs...); err != nil {
 		return NewOrganization{}, err
 	}
 	return NewOrganization{o, key, secret}, nil

@@ -11,8 +11,8 @@ import (
 // return ErrNotFound when there is nothing. Everything returns a task.ErrUnavailable (wrapped) when storage can't be
 // reached or throttles, and a task.ErrConflict when transactions of others kept a write from committing.
 type Store interface {
-	// CreateOrganization stores a new organization with its first key.
-	CreateOrganization(ctx context.Context, o Organization, first Key) error
+	// CreateOrganization stores a new organization with its first key and the jobs that follow.
+	CreateOrganization(ctx context.Context, o Organization, first Key, jobs ...Job) error
 	Organization(ctx context.Context, id task.ID) (Organization, error)
 	// SaveOrganization stores an edit, with the jobs that follow from it, under the condition that was is still what is
 	// stored: ErrStale.

@@ -10,13 +10,20 @@ import (
 	"baton/internal/task"
 )
 
-// Sweeper does what follows in the background from a deletion or a suspension. Sends are admitted on what was read up to
-// a minute before, so that one pass is not enough: a job is over when two passes, begun a minute after its change or
+// Sweeper does what follows in the background from a deletion, a suspension, or a want of room for a bus. Sends are admitted on what was read up to
+// a minute before, so that one pass is not enough: a job but that of a bus is over when two passes, begun a minute after its change or
 // later, found nothing. It keeps no place: what a pass has done, the next one does not find.
 type Sweeper struct {
 	store Store
 	tasks Tasks
+	buses BusMaker
 	now   func() time.Time
+}
+
+// BusMaker makes the bus of an organization that has none, and says in the organization how it stands.
+type BusMaker interface {
+	// MakeBus returns ErrNoBus when there can't be one now.
+	MakeBus(ctx context.Context, organization task.ID) error
 }
 
 // Tasks is what a sweeper needs of task.Service.
@@ -28,8 +35,8 @@ type Tasks interface {
 }
 
 // NewSweeper returns a sweeper. now is the clock.
-func NewSweeper(store Store, tasks Tasks, now func() time.Time) *Sweeper {
-	return &Sweeper{store, tasks, now}
+func NewSweeper(store Store, tasks Tasks, buses BusMaker, now func() time.Time) *Sweeper {
+	return &Sweeper{store, tasks, buses, now}
 }
 
 // Round makes one pass over every job. It may be stopped at any time, and run beside another: it goes on with the next
@@ -53,6 +60,8 @@ func (s *Sweeper) pass(ctx context.Context, j Job) error {
 		found, err = s.endTasks(ctx, j.About)
 	case TellSuspension:
 		found, err = s.tellSuspension(ctx, j.About)
+	case MakeBus:
+		return s.makeBus(ctx, j)
 	default:
 		err = fmt.Errorf("directory: job of unknown kind %q", j.Kind)
 	}
@@ -72,6 +81,18 @@ func (s *Sweeper) pass(ctx context.Context, j Job) error {
 	}
 	if errors.Is(err, ErrStale) {
 		return nil // there is a newer change to follow, or another sweeper was faster
+	}
+	return err
+}
+
+// makeBus is over with the first success.
+func (s *Sweeper) makeBus(ctx context.Context, j Job) error {
+	err := s.buses.MakeBus(ctx, j.About)
+	if err == nil {
+		err = s.store.DropJob(ctx, j)
+	}
+	if errors.Is(err, ErrNoBus) || errors.Is(err, ErrStale) {
+		return nil
 	}
 	return err
 }

@@ -2,6 +2,7 @@ package directory_test
 
 import (
 	"errors"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -46,6 +47,9 @@ func (w *world) tasks() (*task.Service, func() []task.Change) {
 		return changes
 	}
 }
+
+// following says whether a job follows from a change; the others wait for room for a bus.
+func following(j directory.Job) bool { return j.Kind != directory.MakeBus }
 
 func TestDeletionEndsEveryTaskOnce(t *testing.T) {
 	w := newWorld(t)
@@ -117,7 +121,7 @@ func TestDeletionEndsEveryTaskOnce(t *testing.T) {
 	if err := w.DeleteIdentity(t.Context(), home, "leaving"); err != nil {
 		t.Fatal(err)
 	}
-	sweeper := directory.NewSweeper(w.store, tasks, w.clock.now)
+	sweeper := directory.NewSweeper(w.store, tasks, noRoom{}, w.clock.now)
 	if err := sweeper.Round(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -128,7 +132,7 @@ func TestDeletionEndsEveryTaskOnce(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(jobs) == 0 {
+		if !slices.ContainsFunc(jobs, following) {
 			break
 		}
 		w.clock.forward(time.Minute)
@@ -199,7 +203,7 @@ func TestSuspensionReachesTheAgents(t *testing.T) {
 	if _, err := w.CreateIdentity(t.Context(), home, directory.IdentityEdit{Handle: &handle, Discoverable: new(true)}); err != nil {
 		t.Fatal(err)
 	}
-	sweeper := directory.NewSweeper(w.store, nil, w.clock.now)
+	sweeper := directory.NewSweeper(w.store, nil, noRoom{}, w.clock.now)
 	for _, suspended := range []bool{true, false, true} {
 		if _, err := w.SuspendOrganization(t.Context(), w.operator, o.ID.String(), suspended); err != nil {
 			t.Fatal(err)
@@ -210,8 +214,8 @@ func TestSuspensionReachesTheAgents(t *testing.T) {
 			}
 			w.clock.forward(time.Minute)
 		}
-		if jobs, err := w.store.Jobs(t.Context()); err != nil || len(jobs) != 0 {
-			t.Fatalf("suspended %v: %d jobs left, %v", suspended, len(jobs), err)
+		if jobs, err := w.store.Jobs(t.Context()); err != nil || slices.ContainsFunc(jobs, following) {
+			t.Fatalf("suspended %v: %v left, %v", suspended, jobs, err)
 		}
 		target, err := w.Target(t.Context(), directory.Ref{Handle: "public"})
 		if err != nil {

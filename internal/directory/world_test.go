@@ -9,6 +9,7 @@ import (
 	"baton/internal/directory"
 	"baton/internal/localaws"
 	"baton/internal/store"
+	"baton/internal/task"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 )
@@ -47,6 +48,8 @@ type noRoom struct{}
 func (noRoom) Create(_ context.Context, o directory.Organization) directory.Bus {
 	return directory.Bus{Name: o.Bus.Name, Status: directory.BusPending}
 }
+
+func (noRoom) MakeBus(context.Context, task.ID) error { return directory.ErrNoBus }
 
 func newWorld(t *testing.T) *world {
 	t.Helper()

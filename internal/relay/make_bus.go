@@ -31,7 +31,7 @@ type makerClient interface {
 
 type organizationStore interface {
 	Organization(ctx context.Context, id task.ID) (directory.Organization, error)
-	SaveOrganization(ctx context.Context, was, now directory.Organization) error
+	SaveOrganization(ctx context.Context, was, now directory.Organization, jobs ...directory.Job) error
 }
 
 // NewMaker returns a maker. organizations may be nil for one that only ever is asked to Create.

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"time"
 
+	"baton/internal/directory"
 	"baton/internal/store"
 	"baton/internal/task"
 )
@@ -19,7 +20,7 @@ type BusMaker interface {
 }
 
 // ErrNoBus says that an organization stays without a bus for now.
-var ErrNoBus = errors.New("relay: no bus can be made now")
+var ErrNoBus = directory.ErrNoBus
 
 // Unparker sends what waits in the logs once the buses take it again.
 type Unparker struct {

@@ -8,8 +8,9 @@ import (
 )
 
 // CreateOrganization implements directory.Store.
-func (d *Directory) CreateOrganization(ctx context.Context, o directory.Organization, first directory.Key) error {
+func (d *Directory) CreateOrganization(ctx context.Context, o directory.Organization, first directory.Key, jobs ...directory.Job) error {
 	writes := append(d.newKey(first), d.put(organizationItem(o), dirIsNew, nil))
+	writes = append(writes, d.newJobs(jobs)...)
 	failed, err := d.transact(ctx, writes...)
 	if failed >= 0 {
 		return task.ErrConflict // ids and secrets are random: only a write of our own, repeated, can be there

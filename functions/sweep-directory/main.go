@@ -1,0 +1,29 @@
+// Command sweep-directory serves no route: each minute it does what follows from deletions and suspensions, and tries
+// to make the buses for which there was no room.
+package main
+
+import (
+	"time"
+
+	"baton/internal/directory"
+	"baton/internal/lambdaenv"
+	"baton/internal/relay"
+	"baton/internal/store"
+	"baton/internal/task"
+
+	"github.com/aws/aws-lambda-go/lambda"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/eventbridge"
+)
+
+func main() {
+	config := lambdaenv.AWS()
+	db := dynamodb.NewFromConfig(config)
+	organizations := store.NewDirectory(db, lambdaenv.Var("DIRECTORY_TABLE"))
+	lambda.Start(directory.NewSweeper(
+		organizations,
+		task.NewService(store.NewTasks(db, lambdaenv.Var("TASKS_TABLE")), time.Now),
+		relay.NewMaker(eventbridge.NewFromConfig(config), organizations),
+		time.Now,
+	).Round)
+}
