@@ -27,6 +27,9 @@ import (
 //	                  C#<connection>  one of its connections, by id alone
 //	D#<shard>         <identity>      a discoverable agent: what is searched of it
 //	J                 <kind>#<id>     work to be done in the background
+//	Q#<identity>      by#<seconds>    how many sends it made in the minute that began then
+//	                  to#<seconds>    how many it received in the ten seconds that began then
+//	                  open            how many of its tasks were open when they were counted, and the sends since
 //	U#<key>           U               when it was used last; apart, so that a function that only notes uses can't
 //	                                  write keys
 const (
@@ -39,6 +42,7 @@ const (
 	pairMark         = "P#"
 	discoverMark     = "D#"
 	jobPartition     = "J"
+	countMark        = "Q#"
 )
 
 func organizationKey(id task.ID) dirItem { return dirKey(organizationMark+id.String(), "O") }
