@@ -3,6 +3,7 @@ package relay
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"log/slog"
 	"slices"
 	"sync"
@@ -52,12 +53,22 @@ type Failures interface {
 	Put(ctx context.Context, f Failure) error
 }
 
-// Failure is a change that could not be told, and why. Task is zero when not even that could be read.
+// Failure is a change that could not be told, and why. Task is zero when not even that could be read, and for a whole
+// batch of changes, of which First and Last are the times of arrival.
 type Failure struct {
-	Task   task.ID
-	Number int
-	Record string // the sequence number of its stream record
-	Reason string
+	Task        task.ID
+	Number      int
+	Record      string // the sequence number of its stream record, of a batch's first one
+	Reason      string
+	First, Last time.Time
+}
+
+// String is one line for a person.
+func (f Failure) String() string {
+	if f.Task.IsZero() && !f.First.IsZero() {
+		return fmt.Sprintf("changes that arrived from %s to %s: %s", f.First.Format(time.RFC3339), f.Last.Format(time.RFC3339), f.Reason)
+	}
+	return fmt.Sprintf("change %d of task %s (record %s): %s", f.Number, f.Task, f.Record, f.Reason)
 }
 
 // New returns a relay. hooks may be nil.
@@ -141,7 +152,7 @@ func (r *Relay) parse(in events.DynamoDBEventRecord) (c task.Change, whole bool,
 // fail hands a record to the failures, where it can be.
 func (r *Relay) fail(ctx context.Context, rec *record, cause error) {
 	slog.ErrorContext(ctx, "change can't be told", "task_id", rec.change.Task.String(), "number", rec.change.Number, "error", cause)
-	err := r.failures.Put(ctx, Failure{rec.change.Task, rec.change.Number, rec.number, cause.Error()})
+	err := r.failures.Put(ctx, Failure{Task: rec.change.Task, Number: rec.change.Number, Record: rec.number, Reason: cause.Error()})
 	rec.mu.Lock()
 	defer rec.mu.Unlock()
 	if err != nil {

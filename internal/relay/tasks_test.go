@@ -1,6 +1,8 @@
 package relay_test
 
 import (
+	"context"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -13,18 +15,25 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
 )
+
+// realTasks makes the world's relay one of tasks in a real table.
+func (w *world) realTasks() (*dynamodb.Client, string, *store.Tasks) {
+	w.Helper()
+	config, _ := localaws.Config(w.T)
+	db := dynamodb.NewFromConfig(config)
+	table := localaws.NewTable(w.T, "TasksTable")
+	tasks := store.NewTasks(db, table)
+	w.log = store.NewLog(db, localaws.NewTable(w.T, "EventsTable"), tasks, time.Now)
+	w.relay = relay.New(w.log, relay.NewBuses(w.buses, w.prefix), tasks, w.book, nil, relay.NewFailureQueue(w.queues, w.failed))
+	return db, table, tasks
+}
 
 // What the table's stream carries is what the relay reads: real tasks, from the service to the bus.
 func TestTasksAreTold(t *testing.T) {
 	w := newWorld(t)
-	config, _ := localaws.Config(t)
-	db := dynamodb.NewFromConfig(config)
-	table := localaws.NewTable(t, "TasksTable")
-	tasks := store.NewTasks(db, table)
-	w.log = store.NewLog(db, localaws.NewTable(t, "EventsTable"), tasks, time.Now)
-	w.relay = relay.New(w.log, relay.NewBuses(w.buses, w.prefix), tasks, w.book, nil, relay.NewFailureQueue(w.queues, w.failed))
-
+	db, table, tasks := w.realTasks()
 	requester := task.Party{Identity: task.NewID(), Organization: task.NewID(), Handle: "asker"}
 	worker := task.Party{Identity: task.NewID(), Organization: task.NewID(), Handle: "doer"}
 	asking, doing := w.listen(requester.Organization), w.listen(worker.Organization)
@@ -85,6 +94,77 @@ func TestTasksAreTold(t *testing.T) {
 	page, _, _, err := task.NewEvents(w.log, time.Now).Page(t.Context(), task.EventQuery{Organization: worker.Organization}, task.Position{AsOf: time.Now()}, 10)
 	if err != nil || len(page) != 2 || page[0].Message.Text != long {
 		t.Errorf("read %d events, %v", len(page), err)
+	}
+}
+
+func TestRedriveFromTheQueue(t *testing.T) {
+	w := newWorld(t)
+	db, table, tasks := w.realTasks()
+	service := task.NewService(tasks, time.Now)
+	party := task.Party{Identity: task.NewID(), Organization: task.NewID(), Handle: "both"}
+	w.listen(party.Organization)
+	text := "x"
+	send := func() task.ID {
+		v, _, err := service.Send(t.Context(), task.Send{
+			From: task.Caller{Party: party}, To: party, Message: task.Draft{Parts: []task.Part{{Text: &text}}},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v.ID
+	}
+	first := send()
+	queue := relay.NewFailureQueue(w.queues, w.failed)
+	if err := queue.Put(t.Context(), relay.Failure{Task: first, Number: 1, Record: "7", Reason: "made by the test"}); err != nil {
+		t.Fatal(err)
+	}
+	var seen []relay.Failure
+	look := func() []relay.Failure {
+		seen = nil
+		if err := queue.Look(t.Context(), func(f relay.Failure) { seen = append(seen, f) }); err != nil {
+			t.Fatal(err)
+		}
+		return seen
+	}
+	for range 2 { // a look takes nothing away
+		if got := look(); len(got) != 1 || got[0].Task != first || got[0].Number != 1 {
+			t.Fatalf("looked at %v", got)
+		}
+	}
+	redrive := func() error {
+		return queue.Redrive(t.Context(), func(ctx context.Context, f relay.Failure) error {
+			return w.relay.RedriveFailure(ctx, f, relay.ChangesIn(db, table))
+		})
+	}
+	if err := redrive(); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(w.entries(party.Organization)); n != 1 || len(look()) != 0 {
+		t.Errorf("%d entries, want 1, and %v in the queue", n, seen)
+	}
+
+	// What Lambda says of a batch that was not told in time.
+	send()
+	now := time.Now().UTC().Format(time.RFC3339)
+	body := `{"version":"1.0","requestContext":{"condition":"MaximumRecordAgeExceeded"},"DDBStreamBatchInfo":{"shardId":"s",` +
+		`"startSequenceNumber":"1","endSequenceNumber":"2","approximateArrivalOfFirstRecord":"` + now + `",` +
+		`"approximateArrivalOfLastRecord":"` + now + `","batchSize":2,"streamArn":"a"}}`
+	if _, err := w.queues.SendMessage(t.Context(), &sqs.SendMessageInput{QueueUrl: &w.failed, MessageBody: &body}); err != nil {
+		t.Fatal(err)
+	}
+	if err := redrive(); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(w.entries(party.Organization)); n != 2 || len(look()) != 0 {
+		t.Errorf("%d entries, want 2, and %v in the queue", n, seen)
+	}
+
+	// What fails again stays.
+	if err := queue.Put(t.Context(), relay.Failure{Task: task.NewID(), Number: 1}); err != nil {
+		t.Fatal(err)
+	}
+	if err := redrive(); !errors.Is(err, task.ErrNotFound) {
+		t.Errorf("%v, want ErrNotFound", err)
 	}
 }
 
