@@ -28,7 +28,7 @@ func NewFaults(next http.RoundTripper) *Faults { return &Faults{next: next} }
 var ErrFault = errors.New("fault made by the test")
 
 // Fault says what happens to the requests of one operation. Its methods narrow it and return it; the last of Refuse,
-// Throttle, Fail, Delay, Hold, Lose and Rewrite says what is done. Each SDK attempt is a request of its own: a fault that
+// Throttle, Fail, Answer, AnswerAfter, Delay, Hold, Lose and Rewrite says what is done. Each SDK attempt is a request of its own: a fault that
 // happens once is hidden by the SDK's retry, unless the client is made with aws.NopRetryer.
 type Fault struct {
 	faults    *Faults
@@ -94,6 +94,19 @@ func (r *Fault) Fail(status int, code string) *Fault {
 // Answer answers with the given status and JSON body, without sending.
 func (r *Fault) Answer(status int, body string) *Fault {
 	return r.do(func(_ func() (*http.Response, error), req *http.Request) (*http.Response, error) {
+		return answer(req, status, []byte(body)), nil
+	})
+}
+
+// AnswerAfter sends, throws the answer away and gives another: the write happened, the caller is told otherwise.
+func (r *Fault) AnswerAfter(status int, body string) *Fault {
+	return r.do(func(send func() (*http.Response, error), req *http.Request) (*http.Response, error) {
+		res, err := send()
+		if err != nil {
+			return nil, err
+		}
+		io.Copy(io.Discard, res.Body)
+		res.Body.Close()
 		return answer(req, status, []byte(body)), nil
 	})
 }

@@ -80,8 +80,7 @@ func pack(raw []byte) (packed []byte, compressed bool) {
 }
 
 func unpack(packed []byte) ([]byte, error) {
-	// A message is at most 1 MiB as its author wrote it; twice that is room for what escapes add.
-	raw, err := io.ReadAll(io.LimitReader(flate.NewReader(bytes.NewReader(packed)), 8*task.MaxMessage))
+	raw, err := io.ReadAll(flate.NewReader(bytes.NewReader(packed)))
 	if err != nil {
 		return nil, fmt.Errorf("store: decompress message: %w", err)
 	}

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"fmt"
 
 	"baton/internal/task"
 
@@ -51,9 +52,22 @@ func (s *Tasks) Change(ctx context.Context, id task.ID, number int) (found task.
 
 const maxChange = 999_999
 
-// eachChange gives the changes from one number to another, in order, each when all its items are there, until yield
-// says no. estimate is how many are likely to be needed.
+// eachChange gives the changes from one number to another, in order and without a gap, each when all its items are
+// there, until yield says no. estimate is how many are likely to be needed.
 func (s *Tasks) eachChange(ctx context.Context, id task.ID, from, to, estimate int, yield func(changeParts) (bool, error)) error {
+	for range tornReads {
+		next, done, err := s.changesFrom(ctx, id, from, to, estimate, yield)
+		if err != nil || done {
+			return err
+		}
+		from = next
+	}
+	return fmt.Errorf("store: read changes of task %s: %w: every read was torn", id, task.ErrUnavailable)
+}
+
+// changesFrom is one walk over the changes. It is not done when it met only a part of a write, since a query is no
+// snapshot: then next is the change to go on from.
+func (s *Tasks) changesFrom(ctx context.Context, id task.ID, from, to, estimate int, yield func(changeParts) (bool, error)) (next int, done bool, err error) {
 	in := &dynamodb.QueryInput{
 		TableName: &s.table, ConsistentRead: new(true), Limit: aws.Int32(int32(estimate + 4)),
 		KeyConditionExpression: new(attrPartition + " = :p AND " + attrSort + " BETWEEN :from AND :to"),
@@ -63,38 +77,39 @@ func (s *Tasks) eachChange(ctx context.Context, id task.ID, from, to, estimate i
 		},
 	}
 	var open *changeParts
-	for {
+	for next = from; ; {
 		out, err := s.db.Query(ctx, in)
 		if err != nil {
-			return tasksError("read changes", id, err)
+			return next, false, tasksError("read changes", id, err)
 		}
 		for _, item := range out.Items {
-			_, part, err := parseChangeSort((&logReader{item: item}).text(attrSort))
+			number, part, err := parseChangeSort((&logReader{item: item}).text(attrSort))
 			if err != nil {
-				return err
+				return next, false, err
 			}
-			if part > 0 {
-				if open == nil {
-					continue // of a change that was not whole when its first item was read: it is torn, and comes again
-				}
+			switch {
+			case number != next, part > 0 && open == nil:
+				return next, false, nil
+			case part > 0:
 				err = open.addPart(item, part)
-			} else {
+			default:
 				var c changeParts
 				c, err = parseChangeHead(item)
 				open = &c
 			}
 			if err != nil {
-				return err
+				return next, false, err
 			}
 			if open.whole() {
 				if more, err := yield(*open); err != nil || !more {
-					return err
+					return next, true, err
 				}
 				open = nil
+				next++
 			}
 		}
 		if len(out.LastEvaluatedKey) == 0 {
-			return nil
+			return next, open == nil, nil
 		}
 		in.ExclusiveStartKey = out.LastEvaluatedKey
 	}

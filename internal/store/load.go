@@ -2,8 +2,10 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
+	"sync"
 
 	"baton/internal/task"
 
@@ -23,12 +25,12 @@ const (
 // token is what Save must know of the task as it was read.
 type token struct {
 	head
-	// page is the newest page of the ledger.
+	// page is the newest page of the ledger. It is not there in a token of a list, see Claimable.
 	page []task.Fingerprint
 }
 
 // Load implements task.Store. A short task costs 1 read unit, minimal 1 or 2 at any length, in one round trip; texts
-// that are older than the newest messages cost one more each.
+// that are older than the newest messages cost one more, all at once.
 func (s *Tasks) Load(ctx context.Context, id task.ID, minimal bool) (task.View, error) {
 	for range tornReads {
 		v, torn, err := s.load(ctx, id, minimal)
@@ -76,7 +78,7 @@ func (s *Tasks) load(ctx context.Context, id task.ID, minimal bool) (v task.View
 	if err != nil || minimal {
 		return v, false, err
 	}
-	return v, false, s.completeView(ctx, &v)
+	return v, false, s.complete(ctx, &v, r.changes)
 }
 
 func notFoundUnless(torn bool) error {
@@ -94,8 +96,8 @@ type taskReader struct {
 	ledger  [][]task.Fingerprint // the newest page first
 	changes []changeParts        // the newest first, whole ones
 	parts   []map[string]types.AttributeValue
-	newest  int // the number of the newest change seen
-	bytes   int // of the messages
+	loose   bool // there are further items of a change without its first
+	bytes   int  // of the messages
 	count   int
 }
 
@@ -110,11 +112,10 @@ func (r *taskReader) take(item map[string]types.AttributeValue) error {
 		r.ledger = append(r.ledger, unpackFingerprints((&logReader{item: item}).bytes(attrFingerprints)))
 		return nil
 	}
-	number, part, err := parseChangeSort(sort)
+	_, part, err := parseChangeSort(sort)
 	if err != nil {
 		return err
 	}
-	r.newest = max(r.newest, number)
 	if part > 0 { // backwards, the further items of a change come before it
 		r.parts = append(r.parts, item)
 		return nil
@@ -124,7 +125,11 @@ func (r *taskReader) take(item map[string]types.AttributeValue) error {
 		return err
 	}
 	for _, further := range r.parts {
-		_, part, _ := parseChangeSort((&logReader{item: further}).text(attrSort))
+		number, part, _ := parseChangeSort((&logReader{item: further}).text(attrSort))
+		if number != c.Number {
+			r.loose = true
+			continue
+		}
 		if err := c.addPart(further, part); err != nil {
 			return err
 		}
@@ -153,7 +158,10 @@ func (r *taskReader) torn() bool {
 	for _, page := range r.ledger {
 		spilled += len(page)
 	}
-	if spilled != r.head.spilled || !r.minimal && r.newest != r.head.Version {
+	if spilled != r.head.spilled || r.loose {
+		return true
+	}
+	if !r.minimal && (len(r.changes) == 0 || r.changes[0].Number != r.head.Version) {
 		return true
 	}
 	for _, c := range r.changes {
@@ -178,16 +186,24 @@ func (r *taskReader) view() (task.View, error) {
 	if r.minimal {
 		return v, nil
 	}
-	for _, c := range slices.Backward(r.changes) {
+	// Bodies are compressed: only what the answer carries is put together, a hundred large ones may be in a query.
+	bytes := 0
+	for _, c := range r.changes {
+		if c.Message == nil {
+			continue
+		}
+		if len(v.History) == task.NewestMessages || bytes > task.NewestBytes {
+			break
+		}
 		change, err := c.change()
 		if err != nil {
 			return task.View{}, err
 		}
-		if m := change.Message; m != nil {
-			v.History = append(v.History, *m)
-			fill(&v, change)
-		}
+		bytes += change.Message.Size()
+		v.History = append(v.History, *change.Message)
+		fill(&v, change)
 	}
+	slices.Reverse(v.History)
 	v.History, _ = task.Newest(v.History)
 	v.Truncated = len(v.History) < v.Messages
 	return v, nil
@@ -210,27 +226,40 @@ func fill(v *task.View, c task.Change) {
 	}
 }
 
-// completeView reads the texts that the view must show in full and that the newest messages don't hold.
-func (s *Tasks) completeView(ctx context.Context, v *task.View) error {
-	if v.FirstText == "" {
-		v.FirstText = v.Request.Text
+// complete adds the texts and the artifacts that the view shows in full and that its messages don't hold, from the
+// changes that were read, or by a read of each, all at once.
+func (s *Tasks) complete(ctx context.Context, v *task.View, read []changeParts) error {
+	var missing []int
+	want := func(number int, wanted bool) {
+		if wanted && !slices.Contains(missing, number) {
+			missing = append(missing, number)
+		}
 	}
-	if v.LatestText == "" {
-		v.LatestText = v.Result.Text
-	}
-	missing := map[int]bool{}
-	missing[1] = v.Request.Cut && v.FirstText == v.Request.Text
-	missing[v.ResultChange] = missing[v.ResultChange] || v.Result.Cut && v.LatestText == v.Result.Text
-	missing[v.Artifacts] = missing[v.Artifacts] || v.Artifacts != 0 && v.Artifact == nil
-	for number, wanted := range missing {
-		if !wanted {
+	want(1, v.FirstText == "" && v.Request.Cut)
+	want(v.ResultChange, v.LatestText == "" && v.Result.Cut)
+	want(v.Artifacts, v.Artifact == nil && v.Artifacts != 0)
+	found, errs := make([]task.Change, len(missing)), make([]error, len(missing))
+	var reads sync.WaitGroup
+	for i, number := range missing {
+		at := slices.IndexFunc(read, func(c changeParts) bool { return c.Number == number })
+		if at >= 0 {
+			found[i], errs[i] = read[at].change()
 			continue
 		}
-		c, err := s.Change(ctx, v.ID, number)
-		if err != nil {
-			return err
-		}
+		reads.Go(func() { found[i], errs[i] = s.Change(ctx, v.ID, number) })
+	}
+	reads.Wait()
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	for _, c := range found {
 		fill(v, c)
+	}
+	if !v.Request.Cut {
+		v.FirstText = v.Request.Text
+	}
+	if !v.Result.Cut {
+		v.LatestText = v.Result.Text
 	}
 	return nil
 }

@@ -23,14 +23,18 @@ func (s *Tasks) Save(ctx context.Context, was task.View, now task.Task, change t
 	if err != nil {
 		return nil, err
 	}
-	page, spilled := next.spill()
+	if err := s.readPage(ctx, &next); err != nil {
+		return nil, err
+	}
+	pages := next.spill()
 	items := []types.TransactWriteItem{s.put(next.item(), asAttempt, map[string]types.AttributeValue{
 		":was": binaryValue(old.attempt[:]),
 	})}
 	for _, item := range changes {
 		items = append(items, s.put(item, notThere, nil))
 	}
-	if spilled {
+	for _, page := range pages {
+		// The head's condition is the ledger's too: no write of the one without the other.
 		items = append(items, types.TransactWriteItem{Put: &types.Put{TableName: &s.table, Item: page}})
 	}
 	reasons, err := s.transact(ctx, "save", now.ID, items)
@@ -74,21 +78,36 @@ func (t token) next(was task.View, now task.Task) token {
 	return next
 }
 
-// spill makes the head fit into a unit, and gives the page of the ledger that takes what does not.
-func (t *token) spill() (page map[string]types.AttributeValue, spilled bool) {
-	n := t.fit()
-	if n == 0 {
-		return nil, false
+// readPage reads the newest page of the ledger for a token that is of a list. It may be newer than the token's head:
+// then the save is stale.
+func (s *Tasks) readPage(ctx context.Context, t *token) error {
+	if t.spilled == 0 || t.page != nil {
+		return nil
 	}
-	if len(t.page) == ledgerPage {
-		t.page = nil
+	out, err := s.db.GetItem(ctx, &dynamodb.GetItemInput{
+		TableName: &s.table, ConsistentRead: new(true), Key: taskKey(t.ID, ledgerSortKey((t.spilled-1)/ledgerPage)),
+	})
+	if err != nil {
+		return tasksError("read ledger", t.ID, err)
 	}
-	n = min(n, ledgerPage-len(t.page))
-	t.page = append(slices.Clip(t.page), t.own[:n]...)
-	t.own = t.own[n:]
-	page = taskKey(t.ID, ledgerSortKey(t.spilled/ledgerPage))
-	page[attrFingerprints] = binaryValue(packFingerprints(t.page))
-	t.spilled += n
-	t.fit()
-	return page, true
+	t.page = unpackFingerprints((&logReader{item: out.Item}).bytes(attrFingerprints))
+	return nil
+}
+
+// spill makes the head fit into a unit, and gives the pages of the ledger that take what does not: seldom two, when
+// the newest page has room for a part.
+func (t *token) spill() (pages []map[string]types.AttributeValue) {
+	for n := t.fit(); n > 0; n = t.fit() {
+		if len(t.page) == ledgerPage {
+			t.page = nil
+		}
+		n = min(n, ledgerPage-len(t.page))
+		t.page = append(slices.Clip(t.page), t.own[:n]...)
+		t.own = t.own[n:]
+		page := taskKey(t.ID, ledgerSortKey(t.spilled/ledgerPage))
+		page[attrFingerprints] = binaryValue(packFingerprints(t.page))
+		t.spilled += n
+		pages = append(pages, page)
+	}
+	return pages
 }
