@@ -1,15 +1,18 @@
-// Command add-message serves nothing yet.
+// Command add-message serves
+//
+//	POST /v1/a2a/tasks/{id}/messages
+//	POST /v1/identities/{agent}/a2a/sent/tasks/{id}/messages
 package main
 
 import (
-	"net/http"
+	"baton/internal/assemble"
+	"baton/internal/httpapi"
 
-	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-lambda-go/lambda"
 )
 
 func main() {
-	lambda.Start(func(events.APIGatewayProxyRequest) (events.APIGatewayProxyResponse, error) {
-		return events.APIGatewayProxyResponse{StatusCode: http.StatusNotImplemented}, nil
-	})
+	db := assemble.Database()
+	people := assemble.Directory(db)
+	lambda.Start(httpapi.AddMessage(assemble.Edge(people, nil), assemble.Tasks(db)))
 }

@@ -1,15 +1,19 @@
-// Command cancel-task serves nothing yet.
+// Command cancel-task serves
+//
+//	POST /v1/a2a/tasks/{id}/cancel
+//	POST /v1/identities/{agent}/a2a/sent/tasks/{id}/cancel
+//	POST /v1/agents/{callee}/tasks/{id}/cancel
 package main
 
 import (
-	"net/http"
+	"baton/internal/assemble"
+	"baton/internal/httpapi"
 
-	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-lambda-go/lambda"
 )
 
 func main() {
-	lambda.Start(func(events.APIGatewayProxyRequest) (events.APIGatewayProxyResponse, error) {
-		return events.APIGatewayProxyResponse{StatusCode: http.StatusNotImplemented}, nil
-	})
+	db := assemble.Database()
+	people := assemble.Directory(db)
+	lambda.Start(httpapi.CancelTask(assemble.Edge(people, nil), people, assemble.Tasks(db)))
 }

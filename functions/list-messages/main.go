@@ -1,15 +1,19 @@
-// Command list-messages serves nothing yet.
+// Command list-messages serves
+//
+//	GET /v1/a2a/tasks/{id}/messages
+//	GET /v1/identities/{agent}/a2a/tasks/{id}/messages
+//	GET /v1/identities/{agent}/a2a/sent/tasks/{id}/messages
 package main
 
 import (
-	"net/http"
+	"baton/internal/assemble"
+	"baton/internal/httpapi"
 
-	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-lambda-go/lambda"
 )
 
 func main() {
-	lambda.Start(func(events.APIGatewayProxyRequest) (events.APIGatewayProxyResponse, error) {
-		return events.APIGatewayProxyResponse{StatusCode: http.StatusNotImplemented}, nil
-	})
+	db := assemble.Database()
+	people := assemble.Directory(db)
+	lambda.Start(httpapi.ListMessages(assemble.Edge(people, assemble.Cursors()), assemble.Tasks(db)))
 }

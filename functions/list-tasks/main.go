@@ -1,15 +1,20 @@
-// Command list-tasks serves nothing yet.
+// Command list-tasks serves
+//
+//	GET /v1/a2a/tasks/search
+//	GET /v1/identities/{agent}/a2a/tasks
+//	GET /v1/identities/{agent}/a2a/sent/tasks
+//	GET /v1/a2a/tasks
 package main
 
 import (
-	"net/http"
+	"baton/internal/assemble"
+	"baton/internal/httpapi"
 
-	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-lambda-go/lambda"
 )
 
 func main() {
-	lambda.Start(func(events.APIGatewayProxyRequest) (events.APIGatewayProxyResponse, error) {
-		return events.APIGatewayProxyResponse{StatusCode: http.StatusNotImplemented}, nil
-	})
+	db := assemble.Database()
+	people := assemble.Directory(db)
+	lambda.Start(httpapi.ListTasks(assemble.Edge(people, assemble.Cursors()), assemble.Tasks(db)))
 }

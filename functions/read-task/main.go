@@ -1,15 +1,20 @@
-// Command read-task serves nothing yet.
+// Command read-task serves
+//
+//	GET /v1/a2a/tasks/{id}
+//	GET /v1/identities/{agent}/a2a/tasks/{id}
+//	GET /v1/identities/{agent}/a2a/sent/tasks/{id}
+//	GET /v1/agents/{callee}/tasks/{id}
 package main
 
 import (
-	"net/http"
+	"baton/internal/assemble"
+	"baton/internal/httpapi"
 
-	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-lambda-go/lambda"
 )
 
 func main() {
-	lambda.Start(func(events.APIGatewayProxyRequest) (events.APIGatewayProxyResponse, error) {
-		return events.APIGatewayProxyResponse{StatusCode: http.StatusNotImplemented}, nil
-	})
+	db := assemble.Database()
+	people := assemble.Directory(db)
+	lambda.Start(httpapi.ReadTask(assemble.Edge(people, nil), people, assemble.Tasks(db)))
 }

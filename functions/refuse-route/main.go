@@ -1,15 +1,15 @@
-// Command refuse-route serves nothing yet.
+// Command refuse-route serves every route that no other function does.
 package main
 
 import (
-	"net/http"
+	"os"
+	"time"
 
-	"github.com/aws/aws-lambda-go/events"
+	"baton/internal/httpapi"
+
 	"github.com/aws/aws-lambda-go/lambda"
 )
 
 func main() {
-	lambda.Start(func(events.APIGatewayProxyRequest) (events.APIGatewayProxyResponse, error) {
-		return events.APIGatewayProxyResponse{StatusCode: http.StatusNotImplemented}, nil
-	})
+	lambda.Start(httpapi.RefuseRoute(httpapi.NewEdge(httpapi.Options{Log: os.Stdout, Now: time.Now})))
 }

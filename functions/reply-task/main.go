@@ -1,15 +1,18 @@
-// Command reply-task serves nothing yet.
+// Command reply-task serves
+//
+//	POST /v1/a2a/tasks/{id}/reply
+//	POST /v1/identities/{agent}/a2a/tasks/{id}/reply
 package main
 
 import (
-	"net/http"
+	"baton/internal/assemble"
+	"baton/internal/httpapi"
 
-	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-lambda-go/lambda"
 )
 
 func main() {
-	lambda.Start(func(events.APIGatewayProxyRequest) (events.APIGatewayProxyResponse, error) {
-		return events.APIGatewayProxyResponse{StatusCode: http.StatusNotImplemented}, nil
-	})
+	db := assemble.Database()
+	people := assemble.Directory(db)
+	lambda.Start(httpapi.ReplyTask(assemble.Edge(people, nil), assemble.Tasks(db)))
 }

@@ -1,15 +1,20 @@
-// Command send-task serves nothing yet.
+// Command send-task serves
+//
+//	POST /v1/a2a/tasks
+//	POST /v1/identities/{agent}/a2a/tasks
+//	POST /v1/identities/{agent}/a2a/sent/tasks
+//	POST /v1/agents/{callee}/tasks
 package main
 
 import (
-	"net/http"
+	"baton/internal/assemble"
+	"baton/internal/httpapi"
 
-	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-lambda-go/lambda"
 )
 
 func main() {
-	lambda.Start(func(events.APIGatewayProxyRequest) (events.APIGatewayProxyResponse, error) {
-		return events.APIGatewayProxyResponse{StatusCode: http.StatusNotImplemented}, nil
-	})
+	db := assemble.Database()
+	people := assemble.Directory(db)
+	lambda.Start(httpapi.SendTask(assemble.Edge(people, nil), people, assemble.Tasks(db)))
 }

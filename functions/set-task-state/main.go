@@ -1,15 +1,17 @@
-// Command set-task-state serves nothing yet.
+// Command set-task-state serves
+//
+//	PATCH /v1/a2a/tasks/{id}
 package main
 
 import (
-	"net/http"
+	"baton/internal/assemble"
+	"baton/internal/httpapi"
 
-	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-lambda-go/lambda"
 )
 
 func main() {
-	lambda.Start(func(events.APIGatewayProxyRequest) (events.APIGatewayProxyResponse, error) {
-		return events.APIGatewayProxyResponse{StatusCode: http.StatusNotImplemented}, nil
-	})
+	db := assemble.Database()
+	people := assemble.Directory(db)
+	lambda.Start(httpapi.SetTaskState(assemble.Edge(people, nil), assemble.Tasks(db)))
 }

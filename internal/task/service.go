@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"time"
 )
 
@@ -69,9 +70,9 @@ func (s *Service) Send(ctx context.Context, send Send) (v View, created bool, er
 type Edit struct {
 	Task   ID
 	Viewer Viewer // an agent: Identity is set
-	// IfVersion is the version that the task must have, 0 for any.
-	IfVersion int
-	Minimal   bool
+	// IfVersions are the versions of which the task must have one, nil for any.
+	IfVersions []int
+	Minimal    bool
 }
 
 // AddMessage adds a further message of the requester; d has passed Check. Errors: ErrNotFound, ErrRequesterOnly,
@@ -166,7 +167,7 @@ func (s *Service) edit(ctx context.Context, e Edit, by Role, messageID string, t
 			return View{}, ErrWorkerOnly
 		case v.HasSeen(by, messageID):
 			return v, nil
-		case e.IfVersion != 0 && e.IfVersion != v.Version:
+		case e.IfVersions != nil && !slices.Contains(e.IfVersions, v.Version):
 			return View{}, ErrPrecondition
 		}
 		after, err := try(v, s.clock())

@@ -147,6 +147,7 @@ type Viewer struct {
 	Identity     ID
 	Organization ID
 	Side         Side
+	Target       ID // only tasks that this worker received, zero for any
 }
 
 // VisibleTo says whether the viewer may know that the task exists (contract section 1, "Visibility").
@@ -156,6 +157,9 @@ func (t Task) VisibleTo(v Viewer) bool {
 			return p.Organization == v.Organization
 		}
 		return p.Identity == v.Identity
+	}
+	if !v.Target.IsZero() && v.Target != t.Target.Identity {
+		return false
 	}
 	return v.Side != Sent && is(t.Target) || v.Side != Received && is(t.Caller.Party)
 }

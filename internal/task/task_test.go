@@ -49,17 +49,17 @@ func TestVisibleTo(t *testing.T) {
 		viewer Viewer
 		want   bool
 	}{
-		{"the requester", Viewer{caller, us, EitherSide}, true},
-		{"the requester among what it sent", Viewer{caller, us, Sent}, true},
-		{"the requester among what it received", Viewer{caller, us, Received}, false},
-		{"the worker", Viewer{target, them, EitherSide}, true},
-		{"the worker among what it received", Viewer{target, them, Received}, true},
-		{"the worker among what it sent", Viewer{target, them, Sent}, false},
-		{"a colleague of the requester", Viewer{colleague, us, EitherSide}, false},
-		{"the requester's organization", Viewer{ID{}, us, EitherSide}, true},
-		{"the worker's organization", Viewer{ID{}, them, EitherSide}, true},
-		{"another organization", Viewer{ID{}, strangers, EitherSide}, false},
-		{"another organization's agent", Viewer{NewID(), strangers, EitherSide}, false},
+		{"the requester", Viewer{caller, us, EitherSide, ID{}}, true},
+		{"the requester among what it sent", Viewer{caller, us, Sent, ID{}}, true},
+		{"the requester among what it received", Viewer{caller, us, Received, ID{}}, false},
+		{"the worker", Viewer{target, them, EitherSide, ID{}}, true},
+		{"the worker among what it received", Viewer{target, them, Received, ID{}}, true},
+		{"the worker among what it sent", Viewer{target, them, Sent, ID{}}, false},
+		{"a colleague of the requester", Viewer{colleague, us, EitherSide, ID{}}, false},
+		{"the requester's organization", Viewer{ID{}, us, EitherSide, ID{}}, true},
+		{"the worker's organization", Viewer{ID{}, them, EitherSide, ID{}}, true},
+		{"another organization", Viewer{ID{}, strangers, EitherSide, ID{}}, false},
+		{"another organization's agent", Viewer{NewID(), strangers, EitherSide, ID{}}, false},
 	} {
 		if got := v.VisibleTo(row.viewer); got != row.want {
 			t.Errorf("%s: %v", row.who, got)

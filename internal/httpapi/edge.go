@@ -1,0 +1,275 @@
+package httpapi
+
+import (
+	"context"
+	"encoding/base64"
+	"fmt"
+	"io"
+	"net/url"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"baton/internal/cursor"
+	"baton/internal/directory"
+	"baton/internal/task"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/go-json-experiment/json"
+)
+
+// Handler is what a Lambda function serves. It never returns an error: the gateway would answer a bare 502.
+type Handler func(context.Context, events.APIGatewayProxyRequest) (events.APIGatewayProxyResponse, error)
+
+// Directory is what the edge asks of the directory for every request; directory.Service implements it.
+type Directory interface {
+	Authenticate(ctx context.Context, secret string) (directory.Principal, error)
+	Agent(ctx context.Context, p directory.Principal, name string) (directory.Identity, error)
+	Own(ctx context.Context, p directory.Principal) (directory.Identity, error)
+}
+
+// Meter counts what a request costs; store.WithUsage makes one.
+type Meter func(context.Context) (context.Context, func() (read, write float64, calls int))
+
+// Options are what an Edge needs.
+type Options struct {
+	Directory Directory
+	Cursors   *cursor.Sealer // nil for an endpoint that pages through nothing
+	Meter     Meter          // nil to count nothing
+	Log       io.Writer      // one line of JSON a request
+	Now       func() time.Time
+}
+
+// Edge is what all endpoints share.
+type Edge struct{ Options }
+
+// NewEdge returns an edge.
+func NewEdge(o Options) *Edge { return &Edge{o} }
+
+// maxBody is the most bytes of a body (contract section 2, "Limits").
+const maxBody = 4_000_000
+
+// call is one authenticated request.
+type call struct {
+	context.Context
+	edge      *Edge
+	route     Route
+	request   events.APIGatewayProxyRequest
+	header    map[string]string // names in lower case
+	query     url.Values
+	body      []byte
+	principal directory.Principal
+}
+
+// answer is what an endpoint answers: a body to be written as JSON, or none.
+type answer struct {
+	status int
+	header map[string]string
+	body   any
+}
+
+// handler makes an endpoint of a function: of all its routes the one that was asked for is found in the table.
+func (e *Edge) handler(endpoint string, serve func(*call) (answer, error)) Handler {
+	routes := map[string]Route{}
+	for _, r := range Routes {
+		if r.Endpoint == endpoint {
+			routes[r.Method+" "+r.Path] = r
+		}
+	}
+	return func(ctx context.Context, request events.APIGatewayProxyRequest) (events.APIGatewayProxyResponse, error) {
+		record := e.begin(endpoint, request)
+		if e.Meter != nil {
+			ctx, record.usage = e.Meter(ctx)
+		}
+		c := &call{Context: ctx, edge: e, request: request, header: lower(request)}
+		a, err := e.answer(c, routes, record, serve)
+		if err != nil {
+			record.cause = err
+			a = problemOf(err)
+		}
+		response := e.write(a, request.RequestContext.RequestID)
+		record.end(e, response.StatusCode, a)
+		return response, nil
+	}
+}
+
+// answer does what comes before every endpoint, and survives what one may do.
+func (e *Edge) answer(c *call, routes map[string]Route, record *record, serve func(*call) (answer, error)) (a answer, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("httpapi: panic: %v\n%s", p, debug.Stack())
+		}
+	}()
+	var ok bool
+	if c.route, ok = routes[c.request.HTTPMethod+" "+c.request.Resource]; !ok {
+		return answer{}, refusal{status: 404, code: codeNotFound, detail: "There is no such route."}
+	}
+	if c.principal, err = e.authenticate(c); err != nil {
+		return answer{}, err
+	}
+	record.principal = c.principal
+	if c.query, err = queryOf(c.request); err != nil {
+		return answer{}, err
+	}
+	if c.body, err = bodyOf(c.request); err != nil {
+		return answer{}, err
+	}
+	return serve(c)
+}
+
+// authenticate finds whose key the request shows, in either of two headers.
+func (e *Edge) authenticate(c *call) (directory.Principal, error) {
+	secret := c.header["x-api-key"]
+	if authorization, there := c.header["authorization"]; there {
+		scheme, bearer, _ := strings.Cut(authorization, " ")
+		bearer = strings.TrimSpace(bearer)
+		if !strings.EqualFold(scheme, "Bearer") || secret != "" && secret != bearer {
+			return directory.Principal{}, directory.ErrUnauthenticated
+		}
+		secret = bearer
+	}
+	if secret == "" {
+		return directory.Principal{}, directory.ErrUnauthenticated
+	}
+	return e.Directory.Authenticate(c, secret)
+}
+
+// lower has the headers by their name in lower case, as HTTP/2 has them anyway. Of a repeated one the last counts, as
+// for the gateway.
+func lower(r events.APIGatewayProxyRequest) map[string]string {
+	header := make(map[string]string, len(r.Headers))
+	for name, value := range r.Headers {
+		header[strings.ToLower(name)] = value
+	}
+	return header
+}
+
+func queryOf(r events.APIGatewayProxyRequest) (url.Values, error) {
+	query := url.Values{}
+	for name, value := range r.QueryStringParameters {
+		query.Set(name, value)
+	}
+	for name, values := range r.MultiValueQueryStringParameters {
+		if len(values) > 1 {
+			return nil, invalid(name, "is given more than once")
+		}
+		query[name] = values
+	}
+	return query, nil
+}
+
+func bodyOf(r events.APIGatewayProxyRequest) ([]byte, error) {
+	body := []byte(r.Body)
+	if r.IsBase64Encoded {
+		var err error
+		if body, err = base64.StdEncoding.DecodeString(r.Body); err != nil {
+			return nil, invalid("body", "is not in the form that the gateway promises")
+		}
+	}
+	if len(body) > maxBody {
+		return nil, refusal{status: 413, code: codeTooLarge, detail: "A body may have 4 MB."}
+	}
+	return body, nil
+}
+
+const (
+	// mostBuffered is the most bytes of an answer. Lambda takes 6,291,456 bytes (AWS, "Lambda quotas"), and base64
+	// makes four of three.
+	mostBuffered = 4_600_000
+	// plainUpTo is the size up to which a body goes as text: as JSON inside of JSON it may grow, in base64 it can't.
+	plainUpTo = 1 << 20
+)
+
+// shrinkable is an answer that can leave something out.
+type shrinkable interface{ shrink() bool }
+
+// write turns an answer into what the gateway takes.
+func (e *Edge) write(a answer, requestID string) events.APIGatewayProxyResponse {
+	if p, ok := a.body.(*problem); ok {
+		p.RequestID = requestID
+	}
+	header := map[string]string{
+		"Content-Type":           "application/json",
+		"Cache-Control":          "no-store",
+		"X-Content-Type-Options": "nosniff",
+		"X-Request-Id":           requestID,
+	}
+	for name, value := range a.header {
+		header[name] = value
+	}
+	response := events.APIGatewayProxyResponse{StatusCode: a.status, Headers: header}
+	if a.body == nil {
+		delete(header, "Content-Type")
+		return response
+	}
+	body, err := json.Marshal(a.body, json.FormatNilSliceAsNull(true))
+	for err == nil && len(body) > mostBuffered {
+		if s, ok := a.body.(shrinkable); !ok || !s.shrink() {
+			break
+		}
+		body, err = json.Marshal(a.body, json.FormatNilSliceAsNull(true))
+	}
+	if err != nil {
+		return e.write(problemOf(err), requestID)
+	}
+	if len(body) > plainUpTo {
+		response.Body, response.IsBase64Encoded = base64.StdEncoding.EncodeToString(body), true
+	} else {
+		response.Body = string(body)
+	}
+	return response
+}
+
+// may refuses a principal without the route's right.
+func (c *call) may() error {
+	if !c.principal.May(c.route.Right) {
+		return directory.ErrForbidden
+	}
+	return nil
+}
+
+// actor is the agent that the call is made as: of the path, of the header, or the key's own. ErrActAsMissing when an
+// organization's key names none.
+func (c *call) actor() (directory.Identity, error) {
+	if name, there := c.request.PathParameters["agent"]; there {
+		return c.edge.Directory.Agent(c, c.principal, pathValue(name))
+	}
+	if name, there := c.header["x-act-as-identity"]; there {
+		if _, ok := directory.ParseRef(name); !ok {
+			return directory.Identity{}, invalid("X-Act-As-Identity", "must be a handle or an identity's id")
+		}
+		return c.edge.Directory.Agent(c, c.principal, name)
+	}
+	if c.principal.Kind == directory.Operator {
+		return directory.Identity{}, directory.ErrForbidden
+	}
+	return c.edge.Directory.Own(c, c.principal)
+}
+
+// viewer is who looks: the agent that the call names, or a whole organization where an org key names none.
+func (c *call) viewer() (task.Viewer, error) {
+	_, named := c.header["x-act-as-identity"]
+	_, inPath := c.request.PathParameters["agent"]
+	if c.principal.Kind != directory.Agent && !named && !inPath {
+		return task.Viewer{Organization: c.principal.Organization, Side: c.route.Side}, nil
+	}
+	i, err := c.actor()
+	return task.Viewer{Identity: i.ID, Organization: c.principal.Organization, Side: c.route.Side}, err
+}
+
+// taskID is the task of the path; a malformed one is one that doesn't exist.
+func (c *call) taskID() (task.ID, error) {
+	id, ok := task.ParseID(pathValue(c.request.PathParameters["id"]))
+	if !ok {
+		return task.ID{}, task.ErrNotFound
+	}
+	return id, nil
+}
+
+// pathValue undoes the escapes that the gateway leaves in a path.
+func pathValue(s string) string {
+	if plain, err := url.PathUnescape(s); err == nil {
+		return plain
+	}
+	return s
+}

@@ -1,0 +1,63 @@
+package httpapi
+
+import (
+	"net/http"
+
+	"baton/internal/directory"
+	"baton/internal/task"
+)
+
+// ReadTask serves the endpoint read-task: one task with its newest messages, at once or when the worker answered.
+func ReadTask(e *Edge, workers Workers, tasks Tasks) Handler {
+	return e.handler("read-task", func(c *call) (answer, error) {
+		viewer, err := c.viewer()
+		if err != nil {
+			return answer{}, err
+		}
+		callee, err := c.callee(workers)
+		if err != nil {
+			return answer{}, err
+		}
+		viewer.Target = callee
+		p := c.params("wait")
+		wait := p.wait()
+		if err := p.err(); err != nil {
+			return answer{}, err
+		}
+		id, err := c.taskID()
+		if err != nil {
+			return answer{}, err
+		}
+		read := func() (v task.View, err error) {
+			if wait == 0 {
+				return tasks.Read(c, viewer, id, false)
+			}
+			return tasks.Wait(c, viewer, id, wait)
+		}
+		v, err := read()
+		if err != nil {
+			return answer{}, err
+		}
+		if err := c.may(); err != nil {
+			return answer{}, err
+		}
+		return taskAnswer(http.StatusOK, v), nil
+	})
+}
+
+// callee is the worker that a path names, who must be the task's target; zero where the path names none.
+func (c *call) callee(workers Workers) (task.ID, error) {
+	name, there := c.request.PathParameters["callee"]
+	if !there {
+		return task.ID{}, nil
+	}
+	ref, ok := directory.ParseRef(pathValue(name))
+	if !ok {
+		return task.ID{}, directory.ErrNotFound
+	}
+	if ref.Handle == "" {
+		return ref.ID, nil
+	}
+	i, err := workers.Target(c, ref)
+	return i.ID, err
+}

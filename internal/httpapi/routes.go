@@ -1,0 +1,51 @@
+package httpapi
+
+import (
+	"baton/internal/directory"
+	"baton/internal/task"
+)
+
+// Route is one row of the API. Its Endpoint names the function that serves it, in kebab case; the same word is the
+// function's folder, its resource in the template, its file here and its sample events.
+type Route struct {
+	Method   string
+	Path     string // as in the template: {agent}, {callee} and {id} are parameters
+	Endpoint string
+	Right    directory.Right
+	Side     task.Side // on which side of a task the agent of the path must stand
+}
+
+// Routes is every route there is. Tests hold the template, the OpenAPI document, the functions and the sample events
+// against it, and the table of who may call what is made from it.
+var Routes = []Route{
+	{"POST", "/v1/a2a/tasks", "send-task", directory.WriteTasks, task.Sent},
+	{"POST", "/v1/identities/{agent}/a2a/tasks", "send-task", directory.WriteTasks, task.Sent},
+	{"POST", "/v1/identities/{agent}/a2a/sent/tasks", "send-task", directory.WriteTasks, task.Sent},
+	{"POST", "/v1/agents/{callee}/tasks", "send-task", directory.WriteTasks, task.Sent},
+
+	{"GET", "/v1/a2a/tasks/{id}", "read-task", directory.ReadTasks, task.EitherSide},
+	{"GET", "/v1/identities/{agent}/a2a/tasks/{id}", "read-task", directory.ReadTasks, task.Received},
+	{"GET", "/v1/identities/{agent}/a2a/sent/tasks/{id}", "read-task", directory.ReadTasks, task.Sent},
+	{"GET", "/v1/agents/{callee}/tasks/{id}", "read-task", directory.ReadTasks, task.EitherSide},
+
+	{"GET", "/v1/a2a/tasks/search", "list-tasks", directory.ReadTasks, task.EitherSide},
+	{"GET", "/v1/identities/{agent}/a2a/tasks", "list-tasks", directory.ReadTasks, task.Received},
+	{"GET", "/v1/identities/{agent}/a2a/sent/tasks", "list-tasks", directory.ReadTasks, task.Sent},
+	{"GET", "/v1/a2a/tasks", "list-tasks", directory.ReadTasks, task.EitherSide}, // deprecated
+
+	{"POST", "/v1/a2a/tasks/{id}/messages", "add-message", directory.WriteTasks, task.EitherSide},
+	{"POST", "/v1/identities/{agent}/a2a/sent/tasks/{id}/messages", "add-message", directory.WriteTasks, task.Sent},
+
+	{"GET", "/v1/a2a/tasks/{id}/messages", "list-messages", directory.ReadTasks, task.EitherSide},
+	{"GET", "/v1/identities/{agent}/a2a/tasks/{id}/messages", "list-messages", directory.ReadTasks, task.Received},
+	{"GET", "/v1/identities/{agent}/a2a/sent/tasks/{id}/messages", "list-messages", directory.ReadTasks, task.Sent},
+
+	{"POST", "/v1/a2a/tasks/{id}/reply", "reply-task", directory.WriteTasks, task.EitherSide},
+	{"POST", "/v1/identities/{agent}/a2a/tasks/{id}/reply", "reply-task", directory.WriteTasks, task.Received},
+
+	{"POST", "/v1/a2a/tasks/{id}/cancel", "cancel-task", directory.WriteTasks, task.EitherSide},
+	{"POST", "/v1/identities/{agent}/a2a/sent/tasks/{id}/cancel", "cancel-task", directory.WriteTasks, task.Sent},
+	{"POST", "/v1/agents/{callee}/tasks/{id}/cancel", "cancel-task", directory.WriteTasks, task.EitherSide},
+
+	{"PATCH", "/v1/a2a/tasks/{id}", "set-task-state", directory.WriteTasks, task.EitherSide}, // deprecated
+}

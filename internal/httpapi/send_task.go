@@ -1,0 +1,120 @@
+package httpapi
+
+import (
+	"net/http"
+
+	"baton/internal/directory"
+	"baton/internal/task"
+)
+
+type sendBody struct {
+	messageBody      `json:",inline"`
+	TargetHandle     *string `json:"target_handle"`
+	TargetIdentityID *string `json:"target_identity_id"`
+	ContextID        *string `json:"context_id"`
+}
+
+// SendTask serves the endpoint send-task: 201 with the new task, or 200 with the one that an earlier send with the same
+// message_id made.
+func SendTask(e *Edge, workers Workers, tasks Tasks) Handler {
+	return e.handler("send-task", func(c *call) (answer, error) {
+		from, err := c.actor()
+		if err != nil {
+			return answer{}, err
+		}
+		p := c.params("wait")
+		wait := p.wait()
+		if err := p.err(); err != nil {
+			return answer{}, err
+		}
+		var body sendBody
+		if err := c.decode(&body, false); err != nil {
+			return answer{}, err
+		}
+		draft, err := c.draft(body.messageBody, false)
+		if err != nil {
+			return answer{}, err
+		}
+		ref, err := c.target(body)
+		if err != nil {
+			return answer{}, err
+		}
+		send := task.Send{From: from.Caller(), Message: draft, Minimal: c.minimal()}
+		if body.ContextID != nil {
+			id, ok := task.ParseID(*body.ContextID)
+			if !ok {
+				return answer{}, invalid("context_id", "must be a UUID")
+			}
+			send.Context = id
+		}
+		if ref.Is(from) {
+			return answer{}, invalid(ref.field, "must be another agent than the requester")
+		}
+		to, err := workers.Target(c, ref.Ref)
+		if err != nil {
+			return answer{}, err
+		}
+		if to.ID == from.ID { // by a handle that it had before
+			return answer{}, invalid(ref.field, "must be another agent than the requester")
+		}
+		if err := c.may(); err != nil {
+			return answer{}, err
+		}
+		send.To = to.Party()
+		send.Refused = workers.Admit(c, from, to)
+		v, created, err := tasks.Send(c, send)
+		if err != nil {
+			return answer{}, err
+		}
+		if wait > 0 && v.State.Waiting() {
+			viewer := task.Viewer{Identity: from.ID, Organization: from.Organization.ID, Side: task.Sent}
+			if later, err := tasks.Wait(c, viewer, v.ID, wait); err == nil { // the task is sent, whatever becomes of waiting
+				v = later
+			}
+		}
+		if !created {
+			return taskAnswer(http.StatusOK, v), nil
+		}
+		return taskAnswer(http.StatusCreated, v), nil
+	})
+}
+
+// targetRef is how a send names its worker, and by which field.
+type targetRef struct {
+	directory.Ref
+	field string
+}
+
+// target is the worker of the path, or of exactly one of two fields.
+func (c *call) target(b sendBody) (targetRef, error) {
+	if callee, there := c.request.PathParameters["callee"]; there {
+		switch {
+		case b.TargetHandle != nil:
+			return targetRef{}, invalid("target_handle", "is in the path already")
+		case b.TargetIdentityID != nil:
+			return targetRef{}, invalid("target_identity_id", "is in the path already")
+		}
+		ref, ok := directory.ParseRef(pathValue(callee))
+		if !ok {
+			return targetRef{}, directory.ErrNotFound
+		}
+		return targetRef{ref, "callee"}, nil
+	}
+	switch {
+	case b.TargetHandle != nil && b.TargetIdentityID != nil:
+		return targetRef{}, invalid("target_handle", "and target_identity_id can't both be given")
+	case b.TargetHandle != nil:
+		handle, ok := directory.ParseHandle(*b.TargetHandle)
+		if !ok {
+			return targetRef{}, invalid("target_handle", "must be a handle: 3 to 32 of a-z, 0-9 and -, starting with a letter and not ending in -")
+		}
+		return targetRef{directory.Ref{Handle: handle}, "target_handle"}, nil
+	case b.TargetIdentityID != nil:
+		id, ok := task.ParseID(*b.TargetIdentityID)
+		if !ok {
+			return targetRef{}, invalid("target_identity_id", "must be a UUID")
+		}
+		return targetRef{directory.Ref{ID: id}, "target_identity_id"}, nil
+	}
+	return targetRef{}, invalid("target_handle", "or target_identity_id must be given")
+}
