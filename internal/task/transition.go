@@ -26,7 +26,7 @@ func (t Task) add(m Message, at time.Time) (Task, Change, error) {
 	if to == InputRequired {
 		to = Working
 	}
-	if err := t.allows(to, &m); err != nil {
+	if err := t.allows(to, &m, m.MessageID); err != nil {
 		return Task{}, Change{}, err
 	}
 	resumed := t.State == InputRequired
@@ -43,7 +43,7 @@ func (t Task) add(m Message, at time.Time) (Task, Change, error) {
 // reply takes a message of the worker, with the state that its intent implies. A zero lease is not looked at.
 func (t Task) reply(intent Intent, lease ID, m Message, at time.Time) (Task, Change, error) {
 	to := Intents[intent]
-	if err := t.allows(to, &m); err != nil {
+	if err := t.allows(to, &m, m.MessageID); err != nil {
 		return Task{}, Change{}, err
 	}
 	if !lease.IsZero() && !t.holds(lease) {
@@ -60,7 +60,7 @@ func (t Task) set(to State, m *Message, messageID string, at time.Time) (Task, C
 	if to == "" {
 		to = t.State
 	}
-	if err := t.allows(to, m); err != nil {
+	if err := t.allows(to, m, messageID); err != nil {
 		return Task{}, Change{}, err
 	}
 	if foreign {
@@ -72,7 +72,7 @@ func (t Task) set(to State, m *Message, messageID string, at time.Time) (Task, C
 
 // cancel withdraws the task.
 func (t Task) cancel(messageID string, at time.Time) (Task, Change, error) {
-	if err := t.allows(Canceled, nil); err != nil {
+	if err := t.allows(Canceled, nil, messageID); err != nil {
 		return Task{}, Change{}, err
 	}
 	t.Lease = nil
@@ -110,15 +110,19 @@ func (t Task) Claimable(at time.Time) bool {
 // Full says whether the task holds as many messages as it may.
 func (t Task) Full() bool { return t.Messages >= MaxMessages }
 
-// maxVersion keeps change numbers in six digits; the last ones are left for what ends a task.
-const maxVersion = 999_990
+const (
+	// maxVersion keeps change numbers in six digits; the last ones are left for what ends a task.
+	maxVersion = 999_990
+	// maxSeen bounds the message ids that a task remembers: those of its messages, and of states set without one.
+	maxSeen = 1000
+)
 
 // allows says why a write can't be: sealed, full, or not from this state, in this order.
-func (t Task) allows(to State, m *Message) error {
+func (t Task) allows(to State, m *Message, messageID string) error {
 	switch {
 	case t.State.Terminal():
 		return ErrTerminal
-	case m != nil && t.Full(), t.Version >= maxVersion && !to.Terminal():
+	case m != nil && t.Full(), !to.Terminal() && (t.Version >= maxVersion || messageID != "" && len(t.Seen) >= maxSeen):
 		return ErrTaskFull
 	case !t.State.May(to), to == Rejected && t.WorkerSpoke:
 		return ErrTransition

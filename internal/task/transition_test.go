@@ -352,3 +352,17 @@ func same(a, b Task) string {
 	}
 	return ""
 }
+
+func TestRememberedIDsAreBounded(t *testing.T) {
+	full := in(Working)
+	full.Seen = make([]Fingerprint, maxSeen)
+	if _, _, err := full.set(Working, nil, "one more", noon); !errors.Is(err, ErrTaskFull) {
+		t.Errorf("a state set with one id too many: %v", err)
+	}
+	if _, _, err := full.set(Completed, nil, "the last", noon); err != nil {
+		t.Errorf("an end with one id too many: %v", err)
+	}
+	if _, _, err := full.set(Working, nil, "", noon); err != nil {
+		t.Errorf("a state set without an id: %v", err)
+	}
+}
