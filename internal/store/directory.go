@@ -54,9 +54,8 @@ const dirBatch = 100
 func (d *Directory) getAll(ctx context.Context, keys []dirItem) ([]dirItem, error) {
 	found := map[string]dirItem{}
 	for start := 0; start < len(keys); start += dirBatch {
-		asked := types.KeysAndAttributes{ConsistentRead: aws.Bool(true)}
-		for _, k := range keys[start:min(start+dirBatch, len(keys))] {
-			asked.Keys = append(asked.Keys, k)
+		asked := types.KeysAndAttributes{
+			ConsistentRead: aws.Bool(true), Keys: keys[start:min(start+dirBatch, len(keys))],
 		}
 		for pause := dirFirstPause; len(asked.Keys) > 0; pause *= 2 {
 			out, err := d.db.BatchGetItem(ctx, &dynamodb.BatchGetItemInput{
@@ -105,10 +104,7 @@ func (d *Directory) list(ctx context.Context, partition, prefix, after string, l
 	if err != nil {
 		return nil, false, directoryError("list", err)
 	}
-	for _, it := range out.Items {
-		page = append(page, it)
-	}
-	return page, out.LastEvaluatedKey != nil, nil
+	return out.Items, out.LastEvaluatedKey != nil, nil
 }
 
 const (

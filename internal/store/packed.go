@@ -2,7 +2,6 @@ package store
 
 import (
 	"encoding/binary"
-	"errors"
 	"time"
 
 	"baton/internal/task"
@@ -33,8 +32,6 @@ type unpacker struct {
 	b     []byte
 	short bool // there was less than was read
 }
-
-var errPacked = errors.New("packed attribute is malformed")
 
 func (u *unpacker) take(n int) []byte {
 	if len(u.b) < n {

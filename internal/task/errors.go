@@ -38,6 +38,3 @@ func (e Invalid) Error() string {
 	}
 	return s
 }
-
-// invalid is an Invalid of one field.
-func invalid(field, message string) Invalid { return Invalid{{field, message}} }

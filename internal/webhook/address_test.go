@@ -3,7 +3,6 @@ package webhook
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"net/netip"
 	"strings"
@@ -326,7 +325,7 @@ func FuzzURL(f *testing.F) {
 			t.Fatalf("%q was taken as %q", raw, u)
 		}
 		if strings.ContainsFunc(host, func(r rune) bool { return r >= 0x80 }) {
-			t.Fatal(fmt.Sprintf("%q keeps a host that is not ASCII", raw))
+			t.Fatalf("%q keeps a host that is not ASCII", raw)
 		}
 	})
 }
