@@ -20,11 +20,11 @@ func CancelTask(e *Edge, workers Workers, tasks Tasks) Handler {
 		}
 		var body cancelBody
 		if err := c.decode(&body, true); err != nil {
-			return answer{}, err
+			return answer{}, c.calleeFirst(workers, err)
 		}
 		messageID, err := c.messageID(body.MessageID)
 		if err != nil {
-			return answer{}, err
+			return answer{}, c.calleeFirst(workers, err)
 		}
 		edit.Viewer.Target = callee
 		if err := c.on(&edit, tasks); err != nil {

@@ -3,6 +3,7 @@ package httpapi
 import (
 	"context"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"io"
 	"net/url"
@@ -59,6 +60,7 @@ type call struct {
 	query     url.Values
 	body      []byte
 	principal directory.Principal
+	forbidden bool // the call names an agent that the key may not act as
 }
 
 // answer is what an endpoint answers: a body to be written as JSON, or none.
@@ -220,17 +222,27 @@ func (e *Edge) write(a answer, requestID string) events.APIGatewayProxyResponse 
 	return response
 }
 
-// may refuses a principal without the route's right.
+// may refuses a principal without the route's right, or with it for another agent only.
 func (c *call) may() error {
-	if !c.principal.May(c.route.Right) {
+	if c.forbidden || !c.principal.May(c.route.Right) {
 		return directory.ErrForbidden
 	}
 	return nil
 }
 
 // actor is the agent that the call is made as: of the path, of the header, or the key's own. ErrActAsMissing when an
-// organization's key names none.
+// organization's key names none. One that the key may not act as is nobody, and may says so: what is malformed is
+// answered before that (contract section 1, "Order of answers").
 func (c *call) actor() (directory.Identity, error) {
+	i, err := c.named()
+	if errors.Is(err, directory.ErrForbidden) {
+		c.forbidden = true
+		return directory.Identity{}, nil
+	}
+	return i, err
+}
+
+func (c *call) named() (directory.Identity, error) {
 	if name, there := c.request.PathParameters["agent"]; there {
 		return c.edge.Directory.Agent(c, c.principal, pathValue(name))
 	}

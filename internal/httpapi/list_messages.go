@@ -19,6 +19,9 @@ func ListMessages(e *Edge, tasks Tasks) Handler {
 		if err := p.err(); err != nil {
 			return answer{}, err
 		}
+		if c.forbidden { // whether there is such a task is not for this caller to know
+			return answer{}, c.may()
+		}
 		id, err := c.taskID()
 		if err != nil {
 			return answer{}, err

@@ -22,7 +22,10 @@ func ReadTask(e *Edge, workers Workers, tasks Tasks) Handler {
 		p := c.params("wait")
 		wait := p.wait()
 		if err := p.err(); err != nil {
-			return answer{}, err
+			return answer{}, c.calleeFirst(workers, err)
+		}
+		if c.forbidden { // whether there is such a task is not for this caller to know
+			return answer{}, c.may()
 		}
 		id, err := c.taskID()
 		if err != nil {
@@ -45,7 +48,8 @@ func ReadTask(e *Edge, workers Workers, tasks Tasks) Handler {
 	})
 }
 
-// callee is the worker that a path names, who must be the task's target; zero where the path names none.
+// callee is the worker that a path names, who must be the task's target; zero where the path names none. One that is
+// named by its id is not looked up: a task of nobody's is not found anyway.
 func (c *call) callee(workers Workers) (task.ID, error) {
 	name, there := c.request.PathParameters["callee"]
 	if !there {
@@ -60,4 +64,14 @@ func (c *call) callee(workers Workers) (task.ID, error) {
 	}
 	i, err := workers.Target(c, ref)
 	return i.ID, err
+}
+
+// calleeFirst puts the 404 of a callee that doesn't exist before what else is wrong.
+func (c *call) calleeFirst(workers Workers, wrong error) error {
+	if ref, ok := directory.ParseRef(pathValue(c.request.PathParameters["callee"])); ok {
+		if _, err := workers.Target(c, ref); err != nil {
+			return err
+		}
+	}
+	return wrong
 }

@@ -22,6 +22,10 @@ func SendTask(e *Edge, workers Workers, tasks Tasks) Handler {
 		if err != nil {
 			return answer{}, err
 		}
+		callee, inPath, err := c.calleeOfSend(workers)
+		if err != nil {
+			return answer{}, err
+		}
 		p := c.params("wait")
 		wait := p.wait()
 		if err := p.err(); err != nil {
@@ -35,7 +39,7 @@ func SendTask(e *Edge, workers Workers, tasks Tasks) Handler {
 		if err != nil {
 			return answer{}, err
 		}
-		ref, err := c.target(body)
+		ref, field, err := c.target(body)
 		if err != nil {
 			return answer{}, err
 		}
@@ -47,15 +51,14 @@ func SendTask(e *Edge, workers Workers, tasks Tasks) Handler {
 			}
 			send.Context = id
 		}
-		if ref.Is(from) {
-			return answer{}, invalid(ref.field, "must be another agent than the requester")
+		to := callee
+		if !inPath {
+			if to, err = workers.Target(c, ref); err != nil {
+				return answer{}, err
+			}
 		}
-		to, err := workers.Target(c, ref.Ref)
-		if err != nil {
-			return answer{}, err
-		}
-		if to.ID == from.ID { // by a handle that it had before
-			return answer{}, invalid(ref.field, "must be another agent than the requester")
+		if to.ID == from.ID {
+			return answer{}, invalid(field, "must be another agent than the requester")
 		}
 		if err := c.may(); err != nil {
 			return answer{}, err
@@ -70,6 +73,7 @@ func SendTask(e *Edge, workers Workers, tasks Tasks) Handler {
 			viewer := task.Viewer{Identity: from.ID, Organization: from.Organization.ID, Side: task.Sent}
 			if later, err := tasks.Wait(c, viewer, v.ID, wait); err == nil { // the task is sent, whatever becomes of waiting
 				v = later
+				v.Minimal = send.Minimal
 			}
 		}
 		if !created {
@@ -79,42 +83,46 @@ func SendTask(e *Edge, workers Workers, tasks Tasks) Handler {
 	})
 }
 
-// targetRef is how a send names its worker, and by which field.
-type targetRef struct {
-	directory.Ref
-	field string
+// calleeOfSend is the worker that the path names, if it names one.
+func (c *call) calleeOfSend(workers Workers) (i directory.Identity, there bool, err error) {
+	name, there := c.request.PathParameters["callee"]
+	if !there {
+		return directory.Identity{}, false, nil
+	}
+	ref, ok := directory.ParseRef(pathValue(name))
+	if !ok {
+		return directory.Identity{}, true, directory.ErrNotFound
+	}
+	i, err = workers.Target(c, ref)
+	return i, true, err
 }
 
-// target is the worker of the path, or of exactly one of two fields.
-func (c *call) target(b sendBody) (targetRef, error) {
-	if callee, there := c.request.PathParameters["callee"]; there {
+// target is the worker of exactly one of two fields, or of neither where the path names it; field is which.
+func (c *call) target(b sendBody) (ref directory.Ref, field string, err error) {
+	if _, inPath := c.request.PathParameters["callee"]; inPath {
 		switch {
 		case b.TargetHandle != nil:
-			return targetRef{}, invalid("target_handle", "is in the path already")
+			return ref, "", invalid("target_handle", "is in the path already")
 		case b.TargetIdentityID != nil:
-			return targetRef{}, invalid("target_identity_id", "is in the path already")
+			return ref, "", invalid("target_identity_id", "is in the path already")
 		}
-		ref, ok := directory.ParseRef(pathValue(callee))
-		if !ok {
-			return targetRef{}, directory.ErrNotFound
-		}
-		return targetRef{ref, "callee"}, nil
+		return ref, "callee", nil
 	}
 	switch {
 	case b.TargetHandle != nil && b.TargetIdentityID != nil:
-		return targetRef{}, invalid("target_handle", "and target_identity_id can't both be given")
+		return ref, "", invalid("target_handle", "and target_identity_id can't both be given")
 	case b.TargetHandle != nil:
 		handle, ok := directory.ParseHandle(*b.TargetHandle)
 		if !ok {
-			return targetRef{}, invalid("target_handle", "must be a handle: 3 to 32 of a-z, 0-9 and -, starting with a letter and not ending in -")
+			return ref, "", invalid("target_handle", "must be a handle: 3 to 32 of a-z, 0-9 and -, starting with a letter and not ending in -")
 		}
-		return targetRef{directory.Ref{Handle: handle}, "target_handle"}, nil
+		return directory.Ref{Handle: handle}, "target_handle", nil
 	case b.TargetIdentityID != nil:
 		id, ok := task.ParseID(*b.TargetIdentityID)
 		if !ok {
-			return targetRef{}, invalid("target_identity_id", "must be a UUID")
+			return ref, "", invalid("target_identity_id", "must be a UUID")
 		}
-		return targetRef{directory.Ref{ID: id}, "target_identity_id"}, nil
+		return directory.Ref{ID: id}, "target_identity_id", nil
 	}
-	return targetRef{}, invalid("target_handle", "or target_identity_id must be given")
+	return ref, "", invalid("target_handle", "or target_identity_id must be given")
 }

@@ -233,6 +233,9 @@ func (c *call) edit() (task.Edit, error) {
 
 // on sets the task of the path, of which a principal without the route's right may only learn that it may not.
 func (c *call) on(e *task.Edit, tasks Tasks) (err error) {
+	if c.forbidden { // whether there is such a task is not for this caller to know
+		return c.may()
+	}
 	if e.Task, err = c.taskID(); err != nil {
 		return err
 	}
