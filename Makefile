@@ -42,6 +42,11 @@ FORCE:
 test: lint $(LOCAL) ## everything that CI runs: lint, then all tests, those of the deployed whole on a local AWS of their own
 	@$(LOCAL) test go test -race -shuffle=on ./...
 
+.PHONY: bench
+bench: ## what operations cost, how that grows and how long functions take to start: a table, and .local/bench.json
+	@mkdir -p .local
+	@cd internal/bench && go test -count=1 -timeout 30m -args -out=../../.local/bench.json
+
 .PHONY: check
 check: test vulnerabilities ## test, and a look for known vulnerabilities where their list can be reached
 

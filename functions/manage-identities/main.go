@@ -1,20 +1,15 @@
-// Command manage-identities serves
-//
-//	POST /v1/identities
-//	GET /v1/identities
-//	GET /v1/identities/{agent}
-//	PATCH /v1/identities/{agent}
-//	DELETE /v1/identities/{agent}
+// Command manage-identities serves nothing yet.
 package main
 
 import (
-	"baton/internal/assemble"
-	"baton/internal/httpapi"
+	"net/http"
 
+	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-lambda-go/lambda"
 )
 
 func main() {
-	people := assemble.Directory(assemble.Database())
-	lambda.Start(httpapi.ManageIdentities(assemble.Edge(people, assemble.Cursors()), people))
+	lambda.Start(func(events.APIGatewayProxyRequest) (events.APIGatewayProxyResponse, error) {
+		return events.APIGatewayProxyResponse{StatusCode: http.StatusNotImplemented}, nil
+	})
 }

@@ -1,18 +1,15 @@
-// Command manage-keys serves
-//
-//	POST /v1/keys
-//	GET /v1/keys
-//	DELETE /v1/keys/{id}
+// Command manage-keys serves nothing yet.
 package main
 
 import (
-	"baton/internal/assemble"
-	"baton/internal/httpapi"
+	"net/http"
 
+	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-lambda-go/lambda"
 )
 
 func main() {
-	people := assemble.Directory(assemble.Database())
-	lambda.Start(httpapi.ManageKeys(assemble.Edge(people, assemble.Cursors()), people))
+	lambda.Start(func(events.APIGatewayProxyRequest) (events.APIGatewayProxyResponse, error) {
+		return events.APIGatewayProxyResponse{StatusCode: http.StatusNotImplemented}, nil
+	})
 }

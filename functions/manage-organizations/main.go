@@ -1,24 +1,15 @@
-// Command manage-organizations serves
-//
-//	POST /v1/organizations
-//	GET /v1/organizations/{id}
-//	PATCH /v1/organizations/{id}
-//	POST /v1/organizations/{id}/suspend
-//	POST /v1/organizations/{id}/resume
+// Command manage-organizations serves nothing yet.
 package main
 
 import (
-	"baton/internal/assemble"
-	"baton/internal/httpapi"
-	"baton/internal/lambdaenv"
-	"baton/internal/relay"
+	"net/http"
 
+	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-lambda-go/lambda"
-	"github.com/aws/aws-sdk-go-v2/service/eventbridge"
 )
 
 func main() {
-	buses := relay.NewMaker(eventbridge.NewFromConfig(lambdaenv.AWS()), nil)
-	people := assemble.Organizations(assemble.Database(), buses)
-	lambda.Start(httpapi.ManageOrganizations(assemble.Edge(people, nil), people))
+	lambda.Start(func(events.APIGatewayProxyRequest) (events.APIGatewayProxyResponse, error) {
+		return events.APIGatewayProxyResponse{StatusCode: http.StatusNotImplemented}, nil
+	})
 }

@@ -20,7 +20,10 @@ func RefuseRoute(e *Edge) Handler {
 				header: map[string]string{"Allow": strings.Join(methods, ", ")},
 			}
 		}
-		return e.finish(problemOf(refused), record), nil
+		a := problemOf(refused)
+		response := e.write(a, r.RequestContext.RequestID)
+		record.end(e, response.StatusCode, a)
+		return response, nil
 	}
 }
 

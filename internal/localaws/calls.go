@@ -13,7 +13,7 @@ type Call struct {
 	Status    int    // 0 after a network error
 	Err       error
 
-	// The capacity that DynamoDB said the call consumed, indexes included; eventually consistent reads count half.
+	// The capacity that the call consumed, indexes included; eventually consistent reads count half. See readUnits.
 	ReadUnits, WriteUnits float64
 }
 
@@ -63,10 +63,10 @@ func askForCapacity(body []byte) []byte {
 }
 
 // units reads the consumed capacity out of an answer: one object for most operations, a list of them for batches and
-// transactions. Where reads and writes aren't told apart, the operation tells.
+// transactions. CapacityUnits is the sum with the indexes; what the local AWS calls WriteCapacityUnits leaves them out.
 func units(operation string, answer []byte) (read, write float64) {
 	type capacity struct {
-		CapacityUnits, ReadCapacityUnits, WriteCapacityUnits float64
+		CapacityUnits, ReadCapacityUnits float64
 	}
 	var envelope struct{ ConsumedCapacity json.RawMessage }
 	if json.Unmarshal(answer, &envelope) != nil || envelope.ConsumedCapacity == nil {
@@ -82,9 +82,8 @@ func units(operation string, answer []byte) (read, write float64) {
 	}
 	for _, c := range all {
 		switch {
-		case c.ReadCapacityUnits != 0 || c.WriteCapacityUnits != 0:
+		case c.ReadCapacityUnits != 0: // a transaction that is repeated with its token is a read
 			read += c.ReadCapacityUnits
-			write += c.WriteCapacityUnits
 		case isRead(operation):
 			read += c.CapacityUnits
 		default:

@@ -206,6 +206,9 @@ func (f *Faults) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	call.ReadUnits, call.WriteUnits = units(operation, call.Answer)
+	if exact, ok := readUnits(operation, body, call.Answer); ok && call.Status == http.StatusOK {
+		call.ReadUnits = exact
+	}
 	f.record(call)
 	res.Body = io.NopCloser(bytes.NewReader(call.Answer))
 	return res, nil
