@@ -1,15 +1,20 @@
-// Command manage-identities serves nothing yet.
+// Command manage-identities serves
+//
+//	POST /v1/identities
+//	GET /v1/identities
+//	GET /v1/identities/{agent}
+//	PATCH /v1/identities/{agent}
+//	DELETE /v1/identities/{agent}
 package main
 
 import (
-	"net/http"
+	"baton/internal/assemble"
+	"baton/internal/httpapi"
 
-	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-lambda-go/lambda"
 )
 
 func main() {
-	lambda.Start(func(events.APIGatewayProxyRequest) (events.APIGatewayProxyResponse, error) {
-		return events.APIGatewayProxyResponse{StatusCode: http.StatusNotImplemented}, nil
-	})
+	people := assemble.Directory(assemble.Database())
+	lambda.Start(httpapi.ManageIdentities(assemble.Edge(people, assemble.Cursors()), people))
 }

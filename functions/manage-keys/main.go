@@ -1,15 +1,18 @@
-// Command manage-keys serves nothing yet.
+// Command manage-keys serves
+//
+//	POST /v1/keys
+//	GET /v1/keys
+//	DELETE /v1/keys/{id}
 package main
 
 import (
-	"net/http"
+	"baton/internal/assemble"
+	"baton/internal/httpapi"
 
-	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-lambda-go/lambda"
 )
 
 func main() {
-	lambda.Start(func(events.APIGatewayProxyRequest) (events.APIGatewayProxyResponse, error) {
-		return events.APIGatewayProxyResponse{StatusCode: http.StatusNotImplemented}, nil
-	})
+	people := assemble.Directory(assemble.Database())
+	lambda.Start(httpapi.ManageKeys(assemble.Edge(people, assemble.Cursors()), people))
 }

@@ -1,15 +1,24 @@
-// Command manage-organizations serves nothing yet.
+// Command manage-organizations serves
+//
+//	POST /v1/organizations
+//	GET /v1/organizations/{id}
+//	PATCH /v1/organizations/{id}
+//	POST /v1/organizations/{id}/suspend
+//	POST /v1/organizations/{id}/resume
 package main
 
 import (
-	"net/http"
+	"baton/internal/assemble"
+	"baton/internal/httpapi"
+	"baton/internal/lambdaenv"
+	"baton/internal/relay"
 
-	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-lambda-go/lambda"
+	"github.com/aws/aws-sdk-go-v2/service/eventbridge"
 )
 
 func main() {
-	lambda.Start(func(events.APIGatewayProxyRequest) (events.APIGatewayProxyResponse, error) {
-		return events.APIGatewayProxyResponse{StatusCode: http.StatusNotImplemented}, nil
-	})
+	buses := relay.NewMaker(eventbridge.NewFromConfig(lambdaenv.AWS()), nil)
+	people := assemble.Organizations(assemble.Database(), buses)
+	lambda.Start(httpapi.ManageOrganizations(assemble.Edge(people, nil), people))
 }

@@ -16,5 +16,5 @@ import (
 func main() {
 	db := assemble.Database()
 	people := assemble.Directory(db)
-	lambda.Start(httpapi.SendTask(assemble.Edge(people, nil), people, assemble.Tasks(db)))
+	lambda.Start(httpapi.SendTask(assemble.Edge(people, nil), assemble.Gate(db, people), assemble.Tasks(db)))
 }

@@ -17,9 +17,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 )
 
-// remember is how long an instance trusts what it read of a key (contract section 1).
-const remember = 30 * time.Second
-
 // Database returns the DynamoDB client.
 func Database() *dynamodb.Client {
 	c := lambdaenv.AWS()
@@ -33,11 +30,35 @@ func Tasks(db *dynamodb.Client) *task.Service {
 	return task.NewService(store.NewTasks(db, lambdaenv.Var("TASKS_TABLE")), time.Now)
 }
 
-// Directory returns the service on the table that DIRECTORY_TABLE names, with the stamp secret of KEY_STAMP.
-func Directory(db *dynamodb.Client) *directory.Service {
-	return directory.NewService(store.NewDirectory(db, lambdaenv.Var("DIRECTORY_TABLE")), directory.Options{
-		Mint: directory.NewMint(lambdaenv.Var("KEY_STAMP")), Remember: remember, Now: time.Now,
-	})
+// Directory returns the service on the table that DIRECTORY_TABLE names, with the stamp secret of KEY_STAMP, which trusts
+// what it read of a key for REVOKED_KEY_SECONDS.
+func Directory(db *dynamodb.Client) *directory.Service { return service(db, directory.Options{}) }
+
+// Organizations is Directory for a function that makes organizations: their buses are named after STAGE.
+func Organizations(db *dynamodb.Client, buses directory.Buses) *directory.Service {
+	return service(db, directory.Options{Stage: lambdaenv.Var("STAGE"), Buses: buses})
+}
+
+func service(db *dynamodb.Client, o directory.Options) *directory.Service {
+	o.Mint = directory.NewMint(lambdaenv.Var("KEY_STAMP"))
+	o.Remember = time.Duration(lambdaenv.Int("REVOKED_KEY_SECONDS")) * time.Second
+	o.Now = time.Now
+	return directory.NewService(store.NewDirectory(db, lambdaenv.Var("DIRECTORY_TABLE")), o)
+}
+
+// Gate returns what admits sends, with the throttles of SENDS_PER_MINUTE and SENDS_PER_SECOND and the quota of
+// OPEN_TASKS.
+func Gate(db *dynamodb.Client, people *directory.Service) directory.Gate {
+	return directory.Gate{Service: people, Limiter: directory.NewLimiter(
+		store.NewDirectory(db, lambdaenv.Var("DIRECTORY_TABLE")),
+		store.NewTasks(db, lambdaenv.Var("TASKS_TABLE")),
+		directory.Limits{
+			SendsPerMinute:  lambdaenv.Int("SENDS_PER_MINUTE"),
+			SendsPerSecond:  lambdaenv.Int("SENDS_PER_SECOND"),
+			OpenTasksAtMost: lambdaenv.Int("OPEN_TASKS"),
+		},
+		time.Now,
+	)}
 }
 
 // Cursors returns the sealer with the secrets of ID_SECRET.

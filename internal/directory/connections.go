@@ -68,21 +68,31 @@ func (s *Service) hears(ctx context.Context, requester, target Identity) error {
 	return nil
 }
 
-// MoveConnection approves, declines or revokes a connection, as one of its two identities; a move made already changes
-// nothing. Errors: ErrNotFound for any but those two, and for a malformed id; ErrForbidden for the requester's approving
-// or declining; ErrTransition; ErrConflict, ErrUnavailable.
-func (s *Service) MoveConnection(ctx context.Context, by Identity, id string, to ConnectionState) (now Connection, err error) {
+// Connection finds one of an identity's connections. Errors: ErrNotFound, for another's and a malformed id too;
+// ErrUnavailable.
+func (s *Service) Connection(ctx context.Context, by Identity, id string) (Connection, error) {
 	connection, ok := task.ParseID(id)
 	if !ok {
 		return Connection{}, ErrNotFound
 	}
+	c, err := s.store.Connection(ctx, connection)
+	if err == nil && !c.joins(by.ID) {
+		err = ErrNotFound
+	}
+	if err != nil {
+		return Connection{}, err
+	}
+	return c, nil
+}
+
+// MoveConnection approves, declines or revokes a connection, as one of its two identities; a move made already changes
+// nothing. Errors: ErrNotFound for any but those two, and for a malformed id; ErrForbidden for the requester's approving
+// or declining; ErrTransition; ErrConflict, ErrUnavailable.
+func (s *Service) MoveConnection(ctx context.Context, by Identity, id string, to ConnectionState) (now Connection, err error) {
 	err = retried(ctx, func() error {
-		was, err := s.store.Connection(ctx, connection)
+		was, err := s.Connection(ctx, by, id)
 		if err != nil {
 			return err
-		}
-		if !was.joins(by.ID) {
-			return ErrNotFound
 		}
 		next, done, err := was.becomes(to, by.ID, s.clock())
 		if err != nil {

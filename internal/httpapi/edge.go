@@ -1,6 +1,8 @@
 package httpapi
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"encoding/base64"
 	"errors"
@@ -63,11 +65,13 @@ type call struct {
 	forbidden bool // the call names an agent that the key may not act as
 }
 
-// answer is what an endpoint answers: a body to be written as JSON, or none.
+// answer is what an endpoint answers: a body to be written as JSON, or none. tooLarge is what is answered instead when
+// the body is too large and can't shrink.
 type answer struct {
-	status int
-	header map[string]string
-	body   any
+	status   int
+	header   map[string]string
+	body     any
+	tooLarge error
 }
 
 // handler makes an endpoint of a function: of all its routes the one that was asked for is found in the table.
@@ -89,9 +93,7 @@ func (e *Edge) handler(endpoint string, serve func(*call) (answer, error)) Handl
 			record.cause = err
 			a = problemOf(err)
 		}
-		response := e.write(a, request.RequestContext.RequestID)
-		record.end(e, response.StatusCode, a)
-		return response, nil
+		return e.finish(a, record), nil
 	}
 }
 
@@ -175,18 +177,30 @@ func bodyOf(r events.APIGatewayProxyRequest) ([]byte, error) {
 }
 
 const (
-	// mostBuffered is the most bytes of an answer. Lambda takes 6,291,456 bytes (AWS, "Lambda quotas"), and base64
-	// makes four of three.
-	mostBuffered = 4_600_000
-	// plainUpTo is the size up to which a body goes as text: as JSON inside of JSON it may grow, in base64 it can't.
-	plainUpTo = 1 << 20
+	// mostAnswer is the most bytes of an answer's body.
+	mostAnswer = 5_000_000
+	// mostBuffered is the most bytes of it inside of what Lambda is given, which takes 6,291,456 bytes in all (AWS, "Lambda
+	// quotas"); the rest is the headers'.
+	mostBuffered = 6_200_000
 )
 
 // shrinkable is an answer that can leave something out.
 type shrinkable interface{ shrink() bool }
 
+// finish writes an answer, and the log line about it.
+func (e *Edge) finish(a answer, record *record) events.APIGatewayProxyResponse {
+	response, err := write(a, record.requestID)
+	if err != nil {
+		record.cause = err
+		a = problemOf(err)
+		response, _ = write(a, record.requestID) // a problem has nothing that can fail
+	}
+	record.end(e, response.StatusCode, a)
+	return response
+}
+
 // write turns an answer into what the gateway takes.
-func (e *Edge) write(a answer, requestID string) events.APIGatewayProxyResponse {
+func write(a answer, requestID string) (events.APIGatewayProxyResponse, error) {
 	if p, ok := a.body.(*problem); ok {
 		p.RequestID = requestID
 	}
@@ -202,24 +216,30 @@ func (e *Edge) write(a answer, requestID string) events.APIGatewayProxyResponse 
 	response := events.APIGatewayProxyResponse{StatusCode: a.status, Headers: header}
 	if a.body == nil {
 		delete(header, "Content-Type")
-		return response
+		return response, nil
 	}
-	body, err := json.Marshal(a.body, json.FormatNilSliceAsNull(true))
-	for err == nil && len(body) > mostBuffered {
-		if s, ok := a.body.(shrinkable); !ok || !s.shrink() {
-			break
+	for {
+		body, err := json.Marshal(a.body, json.FormatNilSliceAsNull(true))
+		switch {
+		case err != nil:
+			return response, fmt.Errorf("httpapi: write: %w", err)
+		case len(body) <= mostAnswer && quotedLen(body) <= mostBuffered:
+			response.Body = string(body)
+			return response, nil
+		case len(body) <= mostAnswer && base64.StdEncoding.EncodedLen(len(body)) <= mostBuffered:
+			response.Body, response.IsBase64Encoded = base64.StdEncoding.EncodeToString(body), true
+			return response, nil
 		}
-		body, err = json.Marshal(a.body, json.FormatNilSliceAsNull(true))
+		if s, ok := a.body.(shrinkable); !ok || !s.shrink() {
+			return response, cmp.Or(a.tooLarge, errors.New("httpapi: answer too large"))
+		}
 	}
-	if err != nil {
-		return e.write(problemOf(err), requestID)
-	}
-	if len(body) > plainUpTo {
-		response.Body, response.IsBase64Encoded = base64.StdEncoding.EncodeToString(body), true
-	} else {
-		response.Body = string(body)
-	}
-	return response
+}
+
+// quotedLen is the length of compact JSON as a string inside of JSON, as encoding/json writes it for Lambda.
+func quotedLen(body []byte) int {
+	separators := bytes.Count(body, []byte("\u2028")) + bytes.Count(body, []byte("\u2029"))
+	return len(body) + bytes.Count(body, []byte(`"`)) + bytes.Count(body, []byte(`\`)) + 3*separators
 }
 
 // may refuses a principal without the route's right, or with it for another agent only.

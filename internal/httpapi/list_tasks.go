@@ -64,8 +64,8 @@ func itemsWire(tasks []task.Task) []taskWire {
 	return items
 }
 
-// mostListed is the most that the deprecated list answers, in bytes: it has no pages.
-const mostListed = 4_500_000
+// leastItem is less than any task of a list takes, in bytes of JSON.
+const leastItem = 700
 
 // wholeList is every task of an agent, without filters or pages.
 func (c *call) wholeList(tasks Tasks) (answer, error) {
@@ -80,7 +80,7 @@ func (c *call) wholeList(tasks Tasks) (answer, error) {
 	if err := c.may(); err != nil {
 		return answer{}, err
 	}
-	const itemSize = 1800 // bytes of JSON at the most, but for what escapes add
+	tooLarge := invalid("identity_id", "has more tasks than this deprecated list can hold: use /v1/a2a/tasks/search")
 	all := []taskWire{}
 	q := task.Query{Identity: identity, Direction: task.Both, Limit: 100}
 	for {
@@ -89,11 +89,13 @@ func (c *call) wholeList(tasks Tasks) (answer, error) {
 			return answer{}, err
 		}
 		all = append(all, itemsWire(page.Items)...)
-		if len(all)*itemSize > mostListed {
-			return answer{}, invalid("identity_id", "has more tasks than this deprecated list can hold: use /v1/a2a/tasks/search")
+		if len(all)*leastItem > mostAnswer {
+			return answer{}, tooLarge
 		}
 		if page.Next == nil {
-			return deprecated(answer{status: http.StatusOK, header: map[string]string{}, body: &pageWire[taskWire]{all, nil}}), nil
+			return deprecated(answer{
+				status: http.StatusOK, header: map[string]string{}, body: &pageWire[taskWire]{all, nil}, tooLarge: tooLarge,
+			}), nil
 		}
 		q.After = page.Next
 	}

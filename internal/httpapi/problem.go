@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"errors"
+	"math"
 	"net/http"
 	"strconv"
 
@@ -49,6 +50,8 @@ const (
 	codeLimit        = "a2a.limit_reached"
 	codeLeaseLost    = "a2a.lease_lost"
 	codeHandleTaken  = "a2a.handle_taken"
+	codeThrottled    = "a2a.throttled"
+	codeQuota        = "a2a.quota_exceeded"
 	codePrecondition = "a2a.precondition_failed"
 	codeTooLarge     = "a2a.body_too_large"
 	codeMediaType    = "a2a.unsupported_media_type"
@@ -79,6 +82,7 @@ var kinds = []struct {
 	{err: task.ErrTaskFull, status: 409, code: codeLimit, detail: "The task holds 500 messages; open another one."},
 	{err: task.ErrContextFull, status: 409, code: codeLimit, detail: "The conversation holds 100 tasks; start another one."},
 	{err: task.ErrLeaseLost, status: 409, code: codeLeaseLost, detail: "The lease is no longer current; the task may be another's."},
+	{err: directory.ErrTransition, status: 409, code: codeTransition, detail: "The connection can not go there from the state that it is in."},
 	{err: directory.ErrHandleTaken, status: 409, code: codeHandleTaken, detail: "The handle is taken."},
 	{err: task.ErrConflict, status: 409, code: codeConflict, detail: "Too many others write at the same moment.", retryAfter: 1},
 	{err: directory.ErrStale, status: 409, code: codeConflict, detail: "Too many others write at the same moment.", retryAfter: 1},
@@ -92,7 +96,10 @@ func problemOf(err error) answer {
 	}
 	var bad task.Invalid
 	var r refusal
+	var limited *directory.Limited
 	switch {
+	case errors.As(err, &limited):
+		return limitedAnswer(limited)
 	case errors.As(err, &bad):
 		p := problem{Status: 400, Code: codeInvalid, Detail: "The request is not valid."}
 		for _, f := range bad {
@@ -122,6 +129,16 @@ func problemOf(err error) answer {
 		}
 	}
 	return problemAnswer(problem{Status: 500, Code: codeInternal, Detail: "Something went wrong on our side."})
+}
+
+func limitedAnswer(l *directory.Limited) answer {
+	p := problem{Status: http.StatusTooManyRequests, Code: codeThrottled, Detail: "Too many sends in a short time."}
+	if l.Quota {
+		p.Code, p.Detail = codeQuota, "The worker has as many open tasks as it may."
+	}
+	a := problemAnswer(p)
+	a.header["Retry-After"] = strconv.Itoa(int(math.Ceil(l.RetryAfter.Seconds())))
+	return a
 }
 
 func problemAnswer(p problem) answer {

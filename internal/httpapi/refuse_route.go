@@ -20,10 +20,7 @@ func RefuseRoute(e *Edge) Handler {
 				header: map[string]string{"Allow": strings.Join(methods, ", ")},
 			}
 		}
-		a := problemOf(refused)
-		response := e.write(a, r.RequestContext.RequestID)
-		record.end(e, response.StatusCode, a)
-		return response, nil
+		return e.finish(problemOf(refused), record), nil
 	}
 }
 

@@ -48,4 +48,31 @@ var Routes = []Route{
 	{"POST", "/v1/agents/{callee}/tasks/{id}/cancel", "cancel-task", directory.WriteTasks, task.EitherSide},
 
 	{"PATCH", "/v1/a2a/tasks/{id}", "set-task-state", directory.WriteTasks, task.EitherSide}, // deprecated
+
+	{"POST", "/v1/organizations", "manage-organizations", directory.RunService, task.EitherSide},
+	{"GET", "/v1/organizations/{id}", "manage-organizations", directory.ReadOrg, task.EitherSide},
+	{"PATCH", "/v1/organizations/{id}", "manage-organizations", directory.WriteOrg, task.EitherSide},
+	{"POST", "/v1/organizations/{id}/suspend", "manage-organizations", directory.RunService, task.EitherSide},
+	{"POST", "/v1/organizations/{id}/resume", "manage-organizations", directory.RunService, task.EitherSide},
+
+	{"POST", "/v1/identities", "manage-identities", directory.WriteIdentities, task.EitherSide},
+	{"GET", "/v1/identities", "manage-identities", directory.ReadIdentities, task.EitherSide},
+	{"GET", "/v1/identities/{agent}", "manage-identities", directory.ReadIdentities, task.EitherSide},
+	{"PATCH", "/v1/identities/{agent}", "manage-identities", directory.EditProfile, task.EitherSide},
+	{"DELETE", "/v1/identities/{agent}", "manage-identities", directory.WriteIdentities, task.EitherSide},
+
+	{"POST", "/v1/keys", "manage-keys", directory.WriteKeys, task.EitherSide},
+	{"GET", "/v1/keys", "manage-keys", directory.ReadKeys, task.EitherSide},
+	{"DELETE", "/v1/keys/{id}", "manage-keys", directory.WriteKeys, task.EitherSide},
+
+	{"POST", "/v1/a2a/connections", "manage-connections", directory.WriteAccess, task.EitherSide},
+	{"GET", "/v1/a2a/connections", "manage-connections", directory.ReadAccess, task.EitherSide},
+	{"POST", "/v1/a2a/connections/{id}/approve", "manage-connections", directory.WriteAccess, task.EitherSide},
+	{"POST", "/v1/a2a/connections/{id}/decline", "manage-connections", directory.WriteAccess, task.EitherSide},
+	{"POST", "/v1/a2a/connections/{id}/revoke", "manage-connections", directory.WriteAccess, task.EitherSide},
+
+	{"GET", "/v1/identities/{agent}/a2a/access", "manage-access", directory.ReadAccess, task.EitherSide},
+	{"PUT", "/v1/identities/{agent}/a2a/access", "manage-access", directory.WriteAccess, task.EitherSide},
+
+	{"GET", "/v1/discover", "discover-agents", directory.Discover, task.EitherSide},
 }

@@ -30,6 +30,7 @@ import (
 //	Q#<identity>      by#<seconds>    how many sends it made in the minute that began then
 //	                  to#<seconds>    how many it received in the ten seconds that began then
 //	                  open            how many of its tasks were open when they were counted, and the sends since
+//	W#<organization>  <hook>          one of its webhooks
 //	U#<key>           U               when it was used last; apart, so that a function that only notes uses can't
 //	                                  write keys
 const (

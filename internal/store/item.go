@@ -52,32 +52,36 @@ const (
 	// unit is what one write unit pays for (AWS, "Read/write capacity mode"). A head over it costs 6 units more a
 	// write: 2 in the table and 2 in each index.
 	unit = 1024
-	// A head holds at most maxOwn fingerprints. At leastOwn it rather gives up bits of the signature.
-	maxOwn, leastOwn = 32, 8
+	// A head holds fingerprints until there are fewOwn or, where there is room, manyOwn; then all go to the ledger.
+	// Both divide 50, so that of equal messages any 50 in a row cost the same.
+	fewOwn, manyOwn = 10, 25
 	// leastWords is the smallest signature of a head, in bytes: 1.7 % of the words that a task of 100 words doesn't
 	// have look as if it had them.
 	leastWords = 128
-	// A page of the ledger holds as many fingerprints as fit in a unit.
-	ledgerPage = 120
+	// ledgerPage is how many fingerprints a page of the ledger holds: it fits in a unit, and is filled by whole heads.
+	ledgerPage = 100
 )
 
-// fit makes the head fit into a unit: it folds the signature while there are few fingerprints, and says how many of
-// the oldest must go to the ledger. With the longest handles and clips there is room for leastOwn and the smallest
-// signature (TestHeadFits).
+// fit makes the head fit into a unit: it says how many fingerprints must go to the ledger, and folds the signature to
+// leave room for fewOwn. With the longest handles and clips there is room for them and the smallest signature
+// (TestHeadFits).
 func (h *head) fit() (spill int) {
-	if len(h.own) > maxOwn {
-		return len(h.own)
+	if n := len(h.own); n >= manyOwn || n >= fewOwn && h.sizeWith(manyOwn) > unit {
+		return n
 	}
-	for h.size() > unit {
-		switch {
-		case len(h.own) > leastOwn, h.words.Size() <= leastWords && len(h.own) > 0:
-			return len(h.own)
-		case h.words.Size() <= leastWords:
-			return 0 // can't be: TestHeadFits
-		}
+	for h.sizeWith(fewOwn) > unit && h.words.Size() > leastWords {
 		h.words.Resize(h.words.Size() / 2)
 	}
 	return 0
+}
+
+// sizeWith is the size that the head would have with n fingerprints, at least one.
+func (h *head) sizeWith(n int) int {
+	size := h.size() + 8*(n-len(h.own))
+	if len(h.own) == 0 {
+		size += len(attrFingerprints)
+	}
+	return size
 }
 
 // size is what DynamoDB counts for the item: names, strings and binaries by their bytes.

@@ -17,12 +17,13 @@ var ErrRefused = errors.New("store: refused")
 const (
 	reasonNone      = "None"
 	reasonCondition = "ConditionalCheckFailed"
+	reasonConflict  = "TransactionConflict"
 )
 
 // isContention says whether a cancellation reason is a matter of the moment: another transaction, or too many.
 func isContention(code string) bool {
 	switch code {
-	case "TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded":
+	case reasonConflict, "ThrottlingError", "ProvisionedThroughputExceeded":
 		return true
 	}
 	return false

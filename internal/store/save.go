@@ -14,7 +14,7 @@ import (
 )
 
 // Save implements task.Store. It costs 8 write units for a message that fits into a unit with what the change tells,
-// 2 more for each write, of 8 to 32 with a message id, that moves fingerprints to the ledger, and one round trip.
+// 2 more for each write, of 10 to 25 with a message id, that moves fingerprints to the ledger, and one round trip.
 func (s *Tasks) Save(ctx context.Context, was task.View, now task.Task, change task.Change) (any, error) {
 	old := was.Token.(token)
 	next := old.next(was, now)

@@ -140,19 +140,29 @@ func TestLongTask(t *testing.T) {
 	v := b.send(withID(text(long), "m0"))
 	worker := b.as(b.to, v)
 	worker.Minimal = true
-	sum := 8.0
+	sum, first, last := 8.0, 8.0, 0.0 // units of all messages, the first 50 and the last 50
 	for i := 1; i < task.MaxMessages; i++ {
 		read, write, calls := b.cost(func(ctx context.Context) error {
 			_, err := b.Reply(ctx, worker, task.Progress, task.ID{}, withID(text(long), fmt.Sprintf("m%d", i)))
 			return err
 		})
 		sum += write
+		switch {
+		case i < 50:
+			first += write
+		case i >= task.MaxMessages-50:
+			last += write
+		}
 		if write > 16 || read > 2 || calls != 2 {
 			t.Fatalf("message %d: %v write units, %v read units, %d round trips", i, write, read, calls)
 		}
 	}
 	if mean := sum / task.MaxMessages; mean > 9 {
 		t.Errorf("mean of %v write units", mean)
+	}
+	t.Logf("mean %v, first 50 %v, last 50 %v write units", sum/task.MaxMessages, first, last)
+	if last > first {
+		t.Errorf("the last 50 writes cost %v units, the first 50 cost %v", last, first)
 	}
 	for i := range task.MaxMessages {
 		by, id := worker, fmt.Sprintf("m%d", i)
@@ -184,6 +194,53 @@ func TestLongTask(t *testing.T) {
 	}
 	if count != task.MaxMessages {
 		t.Errorf("history has %d messages", count)
+	}
+}
+
+func TestReadUnits(t *testing.T) {
+	b := newBench(t)
+	v := b.send(text("Refund order 4182"))
+	if _, err := b.Reply(t.Context(), b.as(b.to, v), task.AskCaller, task.ID{}, text("How much?")); err != nil {
+		t.Fatal(err)
+	}
+	for _, minimal := range []bool{false, true} {
+		read, write, calls := b.cost(func(ctx context.Context) error {
+			_, err := b.Read(ctx, b.as(b.to, v).Viewer, v.ID, minimal)
+			return err
+		})
+		if read != 1 || write != 0 || calls != 1 {
+			t.Errorf("a short task, minimal %v: %v read units, %v write units, %d round trips", minimal, read, write, calls)
+		}
+	}
+}
+
+// firstQuery is more than a first read of a task takes.
+const firstQuery = task.NewestMessages + 20
+
+// Texts that the newest messages don't hold are read once more, side by side.
+func TestTextsOutsideThePage(t *testing.T) {
+	b := newBench(t)
+	request, result := strings.Repeat("request ", 60), strings.Repeat("result ", 60)
+	v := b.send(text(request))
+	if _, err := b.Reply(t.Context(), b.as(b.to, v), task.Progress, task.ID{}, text(result)); err != nil {
+		t.Fatal(err)
+	}
+	e := b.as(b.from.Party, v)
+	e.Minimal = true
+	for range firstQuery {
+		if _, err := b.AddMessage(t.Context(), e, text("x")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, _, calls := b.cost(func(ctx context.Context) error {
+		got, err := b.Read(ctx, e.Viewer, v.ID, false)
+		if err == nil && (got.FirstText != request || got.LatestText != result || !got.Truncated || len(got.History) != 100) {
+			err = fmt.Errorf("%d and %d characters, %d messages, truncated %v", len(got.FirstText), len(got.LatestText), len(got.History), got.Truncated)
+		}
+		return err
+	})
+	if calls != 3 {
+		t.Errorf("%d calls", calls)
 	}
 }
 

@@ -2,6 +2,7 @@ package webhook
 
 import (
 	"crypto/sha256"
+	"encoding/binary"
 	"time"
 
 	"baton/internal/task"
@@ -30,6 +31,7 @@ type Delivery struct {
 	Attempts  []Attempt
 	CreatedAt time.Time
 	UpdatedAt time.Time
+	Version   int // counts the writes, 0 for one that isn't stored yet
 }
 
 // Attempt is one line of the delivery log.
@@ -41,25 +43,37 @@ type Attempt struct {
 // maxAttempts keeps a delivery's item small: 8 tries and a little of what was before a redelivery.
 const maxAttempts = 10
 
-// DeliveryID is the id of an event's delivery to a hook (UUID version 8). Made again it is the same, so that an event that
-// is queued twice is found to be under way already.
-func DeliveryID(hook, event task.ID, t task.EventType) task.ID {
-	h := sha256.New()
-	h.Write([]byte("baton delivery 1\x00"))
-	h.Write(hook[:])
-	h.Write(event[:])
-	h.Write([]byte(t))
+// DeliveryID is the id of an event's delivery to a hook (UUID version 8): its second half is the event's sequence, so that a
+// delivery is found by its id. Made again it is the same, so that an event that is queued twice is found to be under way
+// already.
+func DeliveryID(hook task.ID, sequence int64, t task.EventType) task.ID {
+	h := sha256.Sum256(append([]byte("baton delivery 2\x00"), hook[:]...))
 	var id task.ID
-	copy(id[:], h.Sum(nil))
+	copy(id[:8], h[:])
+	place := uint64(sequence) << 1
+	if t == task.EventUpdated {
+		place |= 1 // the alias: the only second delivery that one event can have
+	}
+	binary.BigEndian.PutUint64(id[8:], place)
 	id[6] = id[6]&0x0f | 0x80
 	id[8] = id[8]&0x3f | 0x80
 	return id
 }
 
+// Place is where a hook's delivery stands among its others, by its id; ok is false when the id is of none of them.
+func Place(hook, id task.ID) (place int64, ok bool) {
+	place = int64(binary.BigEndian.Uint64(id[8:]) &^ (3 << 62))
+	t := task.EventSentUpdated
+	if place&1 == 1 {
+		t = task.EventUpdated
+	}
+	return place, place > 1 && DeliveryID(hook, place>>1, t) == id
+}
+
 // NewDelivery returns the delivery of an event to a hook, due at once.
 func NewDelivery(hook, event task.ID, t task.EventType, sequence int64, now time.Time) Delivery {
 	return Delivery{
-		ID: DeliveryID(hook, event, t), Hook: hook, Event: event, Type: t, Sequence: sequence,
+		ID: DeliveryID(hook, sequence, t), Hook: hook, Event: event, Type: t, Sequence: sequence,
 		Status: Pending, Due: now, CreatedAt: now, UpdatedAt: now,
 	}
 }

@@ -41,6 +41,7 @@ type Hook struct {
 	Keys         Keys
 	CreatedAt    time.Time
 	UpdatedAt    time.Time
+	Version      int // counts the writes; of no meaning outside
 }
 
 // ParseEvents reads the list of event types of a hook: not empty, each known and named once. Errors are task.Invalid with

@@ -94,10 +94,23 @@ func TestDelivery(t *testing.T) {
 		}
 	})
 	t.Run("of the alias, another hook or event it is another", func(t *testing.T) {
-		ids := map[task.ID]bool{d.ID: true, DeliveryID(hook, event, task.EventUpdated): true,
-			DeliveryID(task.NewID(), event, d.Type): true, DeliveryID(hook, task.NewID(), d.Type): true}
+		ids := map[task.ID]bool{d.ID: true, DeliveryID(hook, 3, task.EventUpdated): true,
+			DeliveryID(task.NewID(), 3, d.Type): true, DeliveryID(hook, 4, d.Type): true}
 		if len(ids) != 4 {
 			t.Error(ids)
+		}
+	})
+	t.Run("its id says where it is, to its own hook alone", func(t *testing.T) {
+		if place, ok := Place(hook, d.ID); !ok || place != 3<<1 {
+			t.Error(place, ok)
+		}
+		if place, ok := Place(hook, DeliveryID(hook, 3, task.EventUpdated)); !ok || place != 3<<1|1 {
+			t.Error(place, ok)
+		}
+		for _, id := range []task.ID{DeliveryID(task.NewID(), 3, d.Type), task.NewID(), {}, hook} {
+			if place, ok := Place(hook, id); ok {
+				t.Error(id, place)
+			}
 		}
 	})
 	t.Run("a success ends it", func(t *testing.T) {

@@ -1,0 +1,130 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"baton/internal/directory"
+	"baton/internal/task"
+	"baton/internal/webhook"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+var _ webhook.HookStore = (*Directory)(nil)
+
+const hookMark = "W#"
+
+func hookKey(organization, id task.ID) dirItem {
+	return dirKey(hookMark+organization.String(), id.String())
+}
+
+type hookRecord struct {
+	ID            string           `json:"id"`
+	Organization  string           `json:"organization"`
+	URL           string           `json:"url"`
+	Events        []task.EventType `json:"events"`
+	Identity      string           `json:"identity,omitempty"`
+	Enabled       bool             `json:"enabled,omitempty"`
+	Disabled      webhook.Reason   `json:"disabled,omitempty"`
+	FailingSince  int64            `json:"failing,omitempty"`
+	Secret        string           `json:"secret"` // what signs must be known whole
+	Previous      string           `json:"previous,omitempty"`
+	PreviousUntil int64            `json:"previousUntil,omitempty"`
+	CreatedAt     int64            `json:"created"`
+	UpdatedAt     int64            `json:"updated"`
+}
+
+func hookItem(h webhook.Hook) dirItem {
+	r := hookRecord{
+		ID: h.ID.String(), Organization: h.Organization.String(), URL: h.URL, Events: h.Events, Enabled: h.Enabled,
+		Disabled: h.Disabled, FailingSince: dirMillis(h.FailingSince), Secret: h.Keys.Current.Reveal(),
+		PreviousUntil: dirMillis(h.Keys.PreviousUntil), CreatedAt: dirMillis(h.CreatedAt), UpdatedAt: dirMillis(h.UpdatedAt),
+	}
+	if !h.Identity.IsZero() {
+		r.Identity = h.Identity.String()
+	}
+	if !h.Keys.Previous.IsZero() {
+		r.Previous = h.Keys.Previous.Reveal()
+	}
+	return dirRecord(hookKey(h.Organization, h.ID), h.Version, r)
+}
+
+func parseHook(it dirItem) (webhook.Hook, error) {
+	var r hookRecord
+	version, err := parseRecord(it, &r)
+	id, ok := task.ParseID(r.ID)
+	organization, known := task.ParseID(r.Organization)
+	if err != nil || !ok || !known {
+		return webhook.Hook{}, fmt.Errorf("store: webhook %q: malformed: %w", r.ID, err)
+	}
+	h := webhook.Hook{
+		ID: id, Organization: organization, URL: r.URL, Events: r.Events, Enabled: r.Enabled, Disabled: r.Disabled,
+		FailingSince: dirTime(r.FailingSince), CreatedAt: dirTime(r.CreatedAt), UpdatedAt: dirTime(r.UpdatedAt), Version: version,
+	}
+	h.Identity, _ = task.ParseID(r.Identity)
+	if h.Keys.Current, err = webhook.ParseSecret(r.Secret); err != nil {
+		return webhook.Hook{}, fmt.Errorf("store: webhook %s: malformed secret", r.ID)
+	}
+	if r.Previous != "" {
+		if h.Keys.Previous, err = webhook.ParseSecret(r.Previous); err != nil {
+			return webhook.Hook{}, fmt.Errorf("store: webhook %s: malformed secret", r.ID)
+		}
+		h.Keys.PreviousUntil = dirTime(r.PreviousUntil)
+	}
+	return h, nil
+}
+
+// CreateHook implements webhook.HookStore.
+func (d *Directory) CreateHook(ctx context.Context, h webhook.Hook) error {
+	_, err := d.transact(ctx, d.put(hookItem(h), dirIsNew, nil))
+	return err
+}
+
+// Hook implements webhook.HookStore.
+func (d *Directory) Hook(ctx context.Context, organization, id task.ID) (webhook.Hook, error) {
+	it, err := d.get(ctx, hookKey(organization, id))
+	if errors.Is(err, directory.ErrNotFound) {
+		return webhook.Hook{}, webhook.ErrNotFound
+	}
+	if err != nil {
+		return webhook.Hook{}, err
+	}
+	return parseHook(it)
+}
+
+// SaveHook implements webhook.HookStore.
+func (d *Directory) SaveHook(ctx context.Context, was, now webhook.Hook) error {
+	now.Version = was.Version + 1
+	failed, err := d.transact(ctx, d.put(hookItem(now), dirUnchanged, dirVersionIs(was.Version)))
+	if err == nil && failed >= 0 {
+		err = webhook.ErrStale
+	}
+	return err
+}
+
+// DeleteHook implements webhook.HookStore.
+func (d *Directory) DeleteHook(ctx context.Context, organization, id task.ID) error {
+	_, err := d.transact(ctx, types.TransactWriteItem{Delete: &types.Delete{
+		TableName: &d.table, Key: hookKey(organization, id),
+	}})
+	return err
+}
+
+// Hooks implements webhook.HookStore.
+func (d *Directory) Hooks(ctx context.Context, organization task.ID) ([]webhook.Hook, error) {
+	items, _, err := d.list(ctx, hookMark+organization.String(), "", "", webhook.MaxHooks)
+	if err != nil {
+		return nil, err
+	}
+	var hooks []webhook.Hook
+	for _, it := range items {
+		h, err := parseHook(it)
+		if err != nil {
+			return nil, err
+		}
+		hooks = append(hooks, h)
+	}
+	return hooks, nil
+}

@@ -1,0 +1,129 @@
+package webhook
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"baton/internal/task"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
+)
+
+// SQS is a Queue, and hands what is in it to a worker.
+type SQS struct {
+	client sqsClient
+	url    string
+}
+
+type sqsClient interface {
+	SendMessageBatch(context.Context, *sqs.SendMessageBatchInput, ...func(*sqs.Options)) (*sqs.SendMessageBatchOutput, error)
+}
+
+// NewSQS returns the queue with a URL.
+func NewSQS(client sqsClient, url string) *SQS { return &SQS{client, url} }
+
+// message is a job as it stands in the queue.
+type message struct {
+	Organization string         `json:"organization_id"`
+	Hook         string         `json:"webhook_id"`
+	Event        string         `json:"event_id"`
+	Type         task.EventType `json:"type"`
+	Sequence     int64          `json:"sequence"`
+	Tries        int            `json:"tries"`
+}
+
+const (
+	batch    = 10 // of SendMessageBatch (AWS, "Amazon SQS message quotas")
+	putTries = 3  // of what SQS does not take at once
+)
+
+// Put implements Queue. Jobs of one hook are one group, so that a queue that is long for one hook is short for the others
+// (AWS, "Amazon SQS fair queues").
+func (q *SQS) Put(ctx context.Context, delay time.Duration, jobs ...Job) error {
+	for chunk := range slices.Chunk(jobs, batch) {
+		if err := q.put(ctx, delay, chunk); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (q *SQS) put(ctx context.Context, delay time.Duration, jobs []Job) error {
+	entries := make([]types.SendMessageBatchRequestEntry, len(jobs))
+	for i, j := range jobs {
+		body, err := json.Marshal(message{
+			j.Organization.String(), j.Hook.String(), j.Event.String(), j.Type, j.Sequence, j.Tries,
+		})
+		if err != nil {
+			return fmt.Errorf("webhook: encode job: %w", err)
+		}
+		entries[i] = types.SendMessageBatchRequestEntry{
+			Id: new(strconv.Itoa(i)), MessageBody: new(string(body)), DelaySeconds: int32(delay / time.Second),
+			MessageGroupId: new(j.Hook.String()),
+		}
+	}
+	for range putTries {
+		out, err := q.client.SendMessageBatch(ctx, &sqs.SendMessageBatchInput{QueueUrl: &q.url, Entries: entries})
+		if err != nil {
+			return fmt.Errorf("webhook: queue deliveries: %w: %w", task.ErrUnavailable, err)
+		}
+		failed := map[string]bool{}
+		for _, f := range out.Failed {
+			failed[*f.Id] = true
+		}
+		entries = slices.DeleteFunc(entries, func(e types.SendMessageBatchRequestEntry) bool { return !failed[*e.Id] })
+		if len(entries) == 0 {
+			return nil
+		}
+	}
+	return fmt.Errorf("webhook: queue deliveries: %w: %d of %d were not taken", task.ErrUnavailable, len(entries), len(jobs))
+}
+
+// Handle gives a batch of messages to the worker, side by side: a slow receiver holds up only itself. The answer names the
+// messages that must come again. The error is always nil.
+func Handle(w *Worker) func(context.Context, events.SQSEvent) (events.SQSEventResponse, error) {
+	return func(ctx context.Context, in events.SQSEvent) (response events.SQSEventResponse, _ error) {
+		var mu sync.Mutex
+		var wg sync.WaitGroup
+		for _, m := range in.Records {
+			wg.Go(func() {
+				if err := handle(ctx, w, m); err != nil {
+					slog.ErrorContext(ctx, "delivery not made", "message_id", m.MessageId, "error", err)
+					mu.Lock()
+					defer mu.Unlock()
+					response.BatchItemFailures = append(response.BatchItemFailures, events.SQSBatchItemFailure{ItemIdentifier: m.MessageId})
+				}
+			})
+		}
+		wg.Wait()
+		return response, nil
+	}
+}
+
+func handle(ctx context.Context, w *Worker, in events.SQSMessage) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("webhook: panic: %v", p)
+		}
+	}()
+	var m message
+	if err := json.Unmarshal([]byte(in.Body), &m); err != nil {
+		return fmt.Errorf("webhook: malformed message: %w", err)
+	}
+	organization, ok1 := task.ParseID(m.Organization)
+	hook, ok2 := task.ParseID(m.Hook)
+	event, ok3 := task.ParseID(m.Event)
+	if !ok1 || !ok2 || !ok3 || m.Sequence < 1 {
+		return fmt.Errorf("webhook: malformed message")
+	}
+	received, _ := strconv.Atoi(in.Attributes["ApproximateReceiveCount"])
+	return w.Do(ctx, Job{organization, hook, event, m.Type, m.Sequence, m.Tries}, received > 1)
+}

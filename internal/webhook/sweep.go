@@ -1,0 +1,73 @@
+package webhook
+
+import (
+	"context"
+	"time"
+
+	"baton/internal/task"
+)
+
+// DueStore finds the deliveries that wait in the table for a long pause to end.
+type DueStore interface {
+	// Swept is the minute up to which all that was due has been queued, zero before the first sweep.
+	Swept(ctx context.Context) (time.Time, error)
+	// SetSwept notes that.
+	SetSwept(ctx context.Context, minute time.Time) error
+	// DueIn lists the deliveries that fall due in a minute, with their organizations.
+	DueIn(ctx context.Context, minute time.Time) ([]Waiting, error)
+}
+
+// Waiting is a delivery that waits in the table.
+type Waiting struct {
+	Delivery
+	Organization task.ID
+}
+
+// Sweeper queues the deliveries whose long pause ends. One at a time is enough, more do no harm.
+type Sweeper struct {
+	due   DueStore
+	queue Queue
+	now   func() time.Time
+}
+
+// NewSweeper returns a sweeper.
+func NewSweeper(due DueStore, queue Queue, now func() time.Time) *Sweeper {
+	return &Sweeper{due, queue, now}
+}
+
+const (
+	// lookAhead is how early a delivery is queued: with a delay that a queue takes, and time for a sweep to be late.
+	lookAhead = LongestHop - 3*time.Minute
+	// firstLook is how far back the very first sweep looks.
+	firstLook = time.Hour
+)
+
+// Sweep queues what falls due within the next minutes, from where the sweep before it ended: one that did not run for
+// hours is made up for. It gives up, to go on next time, when ctx is done.
+func (s *Sweeper) Sweep(ctx context.Context) error {
+	minute, err := s.due.Swept(ctx)
+	if err != nil {
+		return err
+	}
+	now := s.now()
+	if minute.IsZero() {
+		minute = now.Add(-firstLook).Truncate(time.Minute)
+	}
+	until := now.Add(lookAhead).Truncate(time.Minute)
+	for ; minute.Before(until) && ctx.Err() == nil; minute = minute.Add(time.Minute) {
+		waiting, err := s.due.DueIn(ctx, minute)
+		if err != nil {
+			return err
+		}
+		for _, d := range waiting {
+			by, _ := Delay(d.Due, s.now())
+			if err := s.queue.Put(ctx, by, d.job(d.Organization)); err != nil {
+				return err
+			}
+		}
+		if err := s.due.SetSwept(ctx, minute.Add(time.Minute)); err != nil {
+			return err
+		}
+	}
+	return ctx.Err()
+}
