@@ -69,6 +69,9 @@ func (p *params) time(name string) time.Time {
 	if err != nil {
 		p.wrong(name, "must be a time of RFC 3339, such as 2026-09-27T10:00:00Z")
 	}
+	if epoch := time.UnixMilli(0); t.Before(epoch) {
+		return epoch // nothing here is as old
+	}
 	return t
 }
 

@@ -228,6 +228,9 @@ func (c *call) edit() (task.Edit, error) {
 		Viewer:  task.Viewer{Identity: i.ID, Organization: i.Organization.ID, Side: c.route.Side},
 		Minimal: c.minimal(),
 	}
+	if err := c.noQuery(); err != nil {
+		return task.Edit{}, err
+	}
 	e.IfVersions, err = c.ifMatch()
 	return e, err
 }
