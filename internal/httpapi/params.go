@@ -55,9 +55,13 @@ func (p *params) integer(name string, least, most, otherwise int) int {
 	text := p.query.Get(name)
 	n, err := strconv.Atoi(text)
 	if err != nil || n < least || n > most || strconv.Itoa(n) != text {
-		p.wrong(name, fmt.Sprintf("must be a whole number from %d to %d", least, most))
+		p.wrong(name, wholeNumber(least, most))
 	}
 	return n
+}
+
+func wholeNumber(least, most int) string {
+	return fmt.Sprintf("must be a whole number from %d to %d", least, most)
 }
 
 func (p *params) time(name string) time.Time {

@@ -47,6 +47,9 @@ var Routes = []Route{
 	{"POST", "/v1/identities/{agent}/a2a/sent/tasks/{id}/cancel", "cancel-task", directory.WriteTasks, task.Sent},
 	{"POST", "/v1/agents/{callee}/tasks/{id}/cancel", "cancel-task", directory.WriteTasks, task.EitherSide},
 
+	{"POST", "/v1/a2a/tasks/claim", "claim-task", directory.WriteTasks, task.Received},
+	{"POST", "/v1/identities/{agent}/a2a/tasks/claim", "claim-task", directory.WriteTasks, task.Received},
+
 	{"PATCH", "/v1/a2a/tasks/{id}", "set-task-state", directory.WriteTasks, task.EitherSide}, // deprecated
 
 	{"POST", "/v1/organizations", "manage-organizations", directory.RunService, task.EitherSide},
