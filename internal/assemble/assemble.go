@@ -30,6 +30,14 @@ func Tasks(db *dynamodb.Client) *task.Service {
 	return task.NewService(store.NewTasks(db, lambdaenv.Var("TASKS_TABLE")), time.Now)
 }
 
+// Logs returns the organizations' logs in the table that EVENTS_TABLE names, whose longer texts are in TASKS_TABLE.
+func Logs(db *dynamodb.Client) *store.Log {
+	return store.NewLog(db, lambdaenv.Var("EVENTS_TABLE"), store.NewTasks(db, lambdaenv.Var("TASKS_TABLE")), time.Now)
+}
+
+// Events returns the reader of these logs.
+func Events(db *dynamodb.Client) *task.Events { return task.NewEvents(Logs(db), time.Now) }
+
 // Directory returns the service on the table that DIRECTORY_TABLE names, with the stamp secret of KEY_STAMP, which trusts
 // what it read of a key for REVOKED_KEY_SECONDS.
 func Directory(db *dynamodb.Client) *directory.Service { return service(db, directory.Options{}) }
@@ -68,6 +76,7 @@ func Cursors() *cursor.Sealer { return cursor.New(lambdaenv.Var("ID_SECRET"), ti
 func Edge(people *directory.Service, cursors *cursor.Sealer) *httpapi.Edge {
 	return httpapi.NewEdge(httpapi.Options{
 		Directory: people, Cursors: cursors, Meter: meter, Log: os.Stdout, Now: time.Now,
+		Buffered: os.Getenv("RESPONSE_TRANSFER_MODE") != "RESPONSE_STREAM",
 	})
 }
 

@@ -41,6 +41,7 @@ type Options struct {
 	Meter     Meter          // nil to count nothing
 	Log       io.Writer      // one line of JSON a request
 	Now       func() time.Time
+	Buffered  bool // answers that are streamed elsewhere are given in one piece
 }
 
 // Edge is what all endpoints share.
@@ -76,12 +77,7 @@ type answer struct {
 
 // handler makes an endpoint of a function: of all its routes the one that was asked for is found in the table.
 func (e *Edge) handler(endpoint string, serve func(*call) (answer, error)) Handler {
-	routes := map[string]Route{}
-	for _, r := range Routes {
-		if r.Endpoint == endpoint {
-			routes[r.Method+" "+r.Path] = r
-		}
-	}
+	routes := routesOf(endpoint)
 	return func(ctx context.Context, request events.APIGatewayProxyRequest) (events.APIGatewayProxyResponse, error) {
 		record := e.begin(endpoint, request)
 		if e.Meter != nil {
@@ -95,6 +91,17 @@ func (e *Edge) handler(endpoint string, serve func(*call) (answer, error)) Handl
 		}
 		return e.finish(a, record), nil
 	}
+}
+
+// routesOf are the routes of an endpoint by method and path.
+func routesOf(endpoint string) map[string]Route {
+	routes := map[string]Route{}
+	for _, r := range Routes {
+		if r.Endpoint == endpoint {
+			routes[r.Method+" "+r.Path] = r
+		}
+	}
+	return routes
 }
 
 // answer does what comes before every endpoint, and survives what one may do.
@@ -204,18 +211,9 @@ func write(a answer, requestID string) (events.APIGatewayProxyResponse, error) {
 	if p, ok := a.body.(*problem); ok {
 		p.RequestID = requestID
 	}
-	header := map[string]string{
-		"Content-Type":           "application/json",
-		"Cache-Control":          "no-store",
-		"X-Content-Type-Options": "nosniff",
-		"X-Request-Id":           requestID,
-	}
-	for name, value := range a.header {
-		header[name] = value
-	}
-	response := events.APIGatewayProxyResponse{StatusCode: a.status, Headers: header}
+	response := events.APIGatewayProxyResponse{StatusCode: a.status, Headers: headers(a, requestID)}
 	if a.body == nil {
-		delete(header, "Content-Type")
+		delete(response.Headers, "Content-Type")
 		return response, nil
 	}
 	for {
@@ -234,6 +232,20 @@ func write(a answer, requestID string) (events.APIGatewayProxyResponse, error) {
 			return response, cmp.Or(a.tooLarge, errors.New("httpapi: answer too large"))
 		}
 	}
+}
+
+// headers are those of an answer and those that all have.
+func headers(a answer, requestID string) map[string]string {
+	header := map[string]string{
+		"Content-Type":           "application/json",
+		"Cache-Control":          "no-store",
+		"X-Content-Type-Options": "nosniff",
+		"X-Request-Id":           requestID,
+	}
+	for name, value := range a.header {
+		header[name] = value
+	}
+	return header
 }
 
 // quotedLen is the length of compact JSON as a string inside of JSON, as encoding/json writes it for Lambda.

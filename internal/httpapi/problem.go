@@ -53,6 +53,8 @@ const (
 	codeThrottled    = "a2a.throttled"
 	codeQuota        = "a2a.quota_exceeded"
 	codePrecondition = "a2a.precondition_failed"
+	codeCursorGone   = "a2a.cursor_gone"
+	codeBusPending   = "a2a.bus_pending"
 	codeTooLarge     = "a2a.body_too_large"
 	codeMediaType    = "a2a.unsupported_media_type"
 	codeUnavailable  = "a2a.unavailable"
@@ -84,6 +86,8 @@ var kinds = []struct {
 	{err: task.ErrLeaseLost, status: 409, code: codeLeaseLost, detail: "The lease is no longer current; the task may be another's."},
 	{err: directory.ErrTransition, status: 409, code: codeTransition, detail: "The connection can not go there from the state that it is in."},
 	{err: directory.ErrHandleTaken, status: 409, code: codeHandleTaken, detail: "The handle is taken."},
+	{err: task.ErrGone, status: 410, code: codeCursorGone, detail: "Events are kept for 30 days, and the cursor is older: begin anew with since."},
+	{err: directory.ErrNoBus, status: 409, code: codeBusPending, detail: "The organization has no event bus yet; what it missed is sent when it has."},
 	{err: task.ErrConflict, status: 409, code: codeConflict, detail: "Too many others write at the same moment.", retryAfter: 1},
 	{err: directory.ErrStale, status: 409, code: codeConflict, detail: "Too many others write at the same moment.", retryAfter: 1},
 	{err: task.ErrUnavailable, status: 503, code: codeUnavailable, detail: "A service behind this one does not answer; a retry with the same message_id is safe.", retryAfter: 1},

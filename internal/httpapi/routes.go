@@ -78,4 +78,9 @@ var Routes = []Route{
 	{"PUT", "/v1/identities/{agent}/a2a/access", "manage-access", directory.WriteAccess, task.EitherSide},
 
 	{"GET", "/v1/discover", "discover-agents", directory.Discover, task.EitherSide},
+
+	{"GET", "/v1/events", "list-events", directory.ReadTasks, task.EitherSide},
+	{"GET", "/v1/events/wait", "wait-events", directory.ReadTasks, task.EitherSide},
+	{"GET", "/v1/events/stream", "stream-events", directory.ReadTasks, task.EitherSide},
+	{"POST", "/v1/organizations/{id}/replay", "replay-events", directory.WriteOrg, task.EitherSide},
 }

@@ -12,7 +12,8 @@ import (
 // notHere are properties that the local AWS does not know. Leaving them out is the only way in which the template that
 // is deployed here differs from the one for AWS, apart from where the code is.
 var notHere = map[string]bool{
-	"ResponseTransferMode": true, // answers come in one piece
+	"ResponseTransferMode":   true, // answers come in one piece
+	"RESPONSE_TRANSFER_MODE": true, // and the functions must know
 }
 
 // render is a template of the tree as the local AWS takes it, with the code of each function at the place that key tells.

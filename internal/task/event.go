@@ -84,5 +84,10 @@ func (asked EventType) Answers(t EventType) bool {
 	return asked == "" || asked == t || asked == EventUpdated && t == EventSentUpdated
 }
 
+// EventHookDisabled tells an organization that one of its webhooks was disabled, and why. It is about no task.
+const EventHookDisabled EventType = "webhook.disabled"
+
 // EventTypes lists every type that a reader may ask for.
-var EventTypes = []EventType{EventCreated, EventMessage, EventCanceled, EventSentUpdated, EventUpdated}
+var EventTypes = []EventType{
+	EventCreated, EventMessage, EventCanceled, EventSentUpdated, EventUpdated, EventHookDisabled,
+}

@@ -70,6 +70,14 @@ func (s *Events) End(ctx context.Context, organization ID) (Position, error) {
 	return Position{After: newest, AsOf: now.Add(-skew)}, err
 }
 
+// Kept is ErrGone when a position is older than the log is kept.
+func (s *Events) Kept(p Position) error {
+	if s.now().Sub(p.AsOf) > EventsKept {
+		return ErrGone
+	}
+	return nil
+}
+
 const (
 	// skew is by how much the clocks of a reader and of who logs may differ.
 	skew = time.Minute
@@ -87,8 +95,8 @@ func (s *Events) Page(ctx context.Context, q EventQuery, from Position, limit in
 	next = from
 	for looked := 0; len(page) < limit && looked < scanned && !atEnd; {
 		now := s.now()
-		if now.Sub(next.AsOf) > EventsKept {
-			return nil, from, false, ErrGone
+		if err := s.Kept(next); err != nil {
+			return nil, from, false, err
 		}
 		portion := min(max(limit, 50), scanned-looked)
 		entries, err := s.log.Entries(ctx, q.Organization, next.After, portion)

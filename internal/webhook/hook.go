@@ -11,7 +11,7 @@ import (
 
 // EventDisabled tells an organization that one of its hooks was disabled, and why. It goes into the log, onto the bus and
 // to the organization's other hooks.
-const EventDisabled task.EventType = "webhook.disabled"
+const EventDisabled = task.EventHookDisabled
 
 // EventTypes are those that a hook can ask for.
 var EventTypes = []task.EventType{

@@ -1,0 +1,16 @@
+// Command list-events serves
+//
+//	GET /v1/events
+package main
+
+import (
+	"baton/internal/assemble"
+	"baton/internal/httpapi"
+
+	"github.com/aws/aws-lambda-go/lambda"
+)
+
+func main() {
+	db := assemble.Database()
+	lambda.Start(httpapi.ListEvents(assemble.Edge(assemble.Directory(db), assemble.Cursors()), assemble.Events(db)))
+}
