@@ -2,7 +2,9 @@ package relay_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -208,4 +210,24 @@ func stream(t *testing.T, db *dynamodb.Client, table string) (records []events.D
 		}
 	}
 	return records
+}
+
+func TestSampleEvent(t *testing.T) {
+	w := newWorld(t)
+	w.realTasks()
+	text, err := os.ReadFile("../../events/relay-events.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var batch events.DynamoDBEvent
+	if err := json.Unmarshal(text, &batch); err != nil {
+		t.Fatal(err)
+	}
+	if again := w.deliver(batch.Records...); again != nil || w.drain(w.failed) != nil {
+		t.Fatal("the sample is not told")
+	}
+	organization, _ := task.ParseID("5c2d8a10-7f43-4e0b-8d21-0a9b6c3e7f55")
+	if logged := w.entries(organization); len(logged) != 1 || logged[0].Message.Text != "Please refund order 4182" {
+		t.Errorf("logged %+v", logged)
+	}
 }
