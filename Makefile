@@ -7,7 +7,9 @@ SHELL := bash
 LOCAL := .local/bin/localstack
 TOOL  := go tool -modfile=internal/tools/go.mod
 SAM   := SAM_CLI_TELEMETRY=0 .venv/sam/bin/sam
-STAGE ?= dev
+ENV   ?= dev
+# CDK warns of a node that is older than those it supports; all that is asked of it here was seen to work with 20.
+INFRA := cd infra && export JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION=20,21,23 &&
 
 TEMPLATES := template.yaml $(wildcard examples/*/template.yaml)
 
@@ -73,7 +75,24 @@ sam-tools: $(LOCAL)
 build: sam-tools ## build for AWS into .aws-sam
 	CGO_ENABLED=0 GOFLAGS="-tags=lambda.norpc -trimpath '-ldflags=-s -w'" $(SAM) build --parallel
 
+.PHONY: synth
+synth: ## wrap template.yaml for ENV (dev or prod) into template.$(ENV).json; needs node, 20 or newer
+	@$(INFRA) go run ./cmd -env $(ENV) -template ../template.yaml -out ../template.$(ENV).json
+
 .PHONY: deploy
-deploy: build ## deploy to the AWS account of the environment (STAGE names the installation)
-	$(SAM) deploy --stack-name baton-$(STAGE) --resolve-s3 --no-fail-on-empty-changeset \
-		--capabilities CAPABILITY_IAM CAPABILITY_AUTO_EXPAND --parameter-overrides Stage=$(STAGE)
+deploy: build ## deploy to the AWS account of ENV, wrapped for it (docs/operations.md; PARAMETERS="Name=value …" sets more)
+	@$(INFRA) go run ./cmd -env $(ENV) -template ../.aws-sam/build/template.yaml -out ../.aws-sam/build/template.$(ENV).json
+	$(SAM) deploy --template-file .aws-sam/build/template.$(ENV).json --stack-name baton-$(ENV) --resolve-s3 \
+		--no-fail-on-empty-changeset --capabilities CAPABILITY_NAMED_IAM CAPABILITY_AUTO_EXPAND \
+		$(if $(PARAMETERS),--parameter-overrides $(PARAMETERS))
+
+.PHONY: deploy-local
+deploy-local: $(LOCAL) ## deploy the wrapped form to the local AWS, beside what make up deploys, less what that does not know
+	@$(INFRA) go run ./cmd -local -env $(ENV) -template ../template.yaml -out ../template.local.json
+	@$(LOCAL) up-wrapped
+
+.PHONY: test-infra
+test-infra: sam-tools ## the tests of the wrapped form; need node, 20 or newer
+	@wrong=$$(gofmt -l infra); [ -z "$$wrong" ] || { echo "gofmt these: $$wrong"; exit 1; }
+	@$(INFRA) go mod tidy -diff && go vet ./... && go test ./...
+	@for env in dev prod; do $(MAKE) --no-print-directory synth ENV=$$env && .venv/sam/bin/cfn-lint template.$$env.json || exit 1; done

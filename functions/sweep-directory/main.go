@@ -23,7 +23,7 @@ func main() {
 	lambda.Start(directory.NewSweeper(
 		organizations,
 		task.NewService(store.NewTasks(db, lambdaenv.Var("TASKS_TABLE")), time.Now),
-		relay.NewMaker(eventbridge.NewFromConfig(config), organizations),
+		relay.NewMaker(eventbridge.NewFromConfig(config), organizations).Archiving(lambdaenv.IntOr("ARCHIVE_DAYS", 0)),
 		time.Now,
 	).Round)
 }

@@ -22,7 +22,7 @@ func main() {
 	lambda.Start(relay.NewUnparker(
 		store.NewLog(db, lambdaenv.Var("EVENTS_TABLE"), tasks, time.Now),
 		relay.NewBuses(buses, lambdaenv.Var("BUS_PREFIX")),
-		relay.NewMaker(buses, organizations),
+		relay.NewMaker(buses, organizations).Archiving(lambdaenv.IntOr("ARCHIVE_DAYS", 0)),
 		organizations,
 	).All)
 }

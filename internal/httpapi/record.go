@@ -66,7 +66,7 @@ type metric struct {
 }
 
 var requestMetrics = []metricsSet{{
-	Namespace: "Baton", Dimensions: [][]string{{"Endpoint"}},
+	Namespace: "Baton", Dimensions: [][]string{{"Endpoint"}, {}},
 	Metrics: []metric{
 		{"DurationMs", "Milliseconds"}, {"ReadUnits", "Count"}, {"WriteUnits", "Count"}, {"RoundTrips", "Count"},
 		{"RefusedKeys", "Count"}, {"Throttled", "Count"}, {"Faults", "Count"},

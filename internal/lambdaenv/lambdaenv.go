@@ -31,6 +31,14 @@ func Int(name string) int {
 	return n
 }
 
+// IntOr is a variable that is a whole number, or the other number where there is none.
+func IntOr(name string, otherwise int) int {
+	if os.Getenv(name) == "" {
+		return otherwise
+	}
+	return Int(name)
+}
+
 // callTimeout is the most that one try of an SDK call takes; a try that is slower than this is dead, and three of them
 // still fit into the gateway's 29 s.
 const callTimeout = 5 * time.Second

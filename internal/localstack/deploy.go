@@ -30,6 +30,11 @@ type Application struct {
 // Baton is the application of template.yaml.
 var Baton = Application{Stack: "baton", Template: "template.yaml", Parameters: map[string]string{"Stage": stageName}}
 
+// Wrapped is the application as infra wraps it, without what the local AWS does not know.
+var Wrapped = Application{
+	Stack: "baton-wrapped", Template: "template.local.json", Parameters: map[string]string{"Stage": "wrapped"},
+}
+
 // Config is for SDK clients of the server, as the account's root.
 func (s Server) Config() aws.Config {
 	return aws.Config{

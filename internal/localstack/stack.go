@@ -69,9 +69,28 @@ func Port() (int, error) {
 // Up brings up the local AWS and the newest state of the application on it, and writes .local/stack.json. What is there
 // already stays, data included.
 func (t Tree) Up(ctx context.Context) (Stack, error) {
-	port, err := Port()
+	server, err := t.serve(ctx)
 	if err != nil {
 		return Stack{}, err
+	}
+	return t.UpOn(ctx, server, t.Path(".local"))
+}
+
+// UpWrapped is Up for the application as infra wraps it for an environment. It is a stack of its own beside the other,
+// and its stack file is .local/wrapped/stack.json.
+func (t Tree) UpWrapped(ctx context.Context) (Stack, error) {
+	server, err := t.serve(ctx)
+	if err != nil {
+		return Stack{}, err
+	}
+	return t.deployOn(ctx, server, t.Path(".local", "wrapped"), Wrapped)
+}
+
+// serve is the local AWS that Up uses, started if it doesn't run.
+func (t Tree) serve(ctx context.Context) (Server, error) {
+	port, err := Port()
+	if err != nil {
+		return Server{}, err
 	}
 	dir := t.Path(".local")
 	server, running := t.running()
@@ -81,30 +100,34 @@ func (t Tree) Up(ctx context.Context) (Stack, error) {
 	}
 	if !running {
 		if Listening(port) {
-			return Stack{}, fmt.Errorf("port %d is taken by a program that make up did not start here; "+
+			return Server{}, fmt.Errorf("port %d is taken by a program that make up did not start here; "+
 				"end it, or choose another port: BATON_PORT=%d make up", port, port+1)
 		}
 		if _, err := t.Setup(ctx, Ministack); err != nil {
-			return Stack{}, err
+			return Server{}, err
 		}
 		err := Step(fmt.Sprintf("start the local AWS on port %d", port), func() (err error) {
 			server, err = t.Start(ctx, port, dir, nil)
 			return err
 		})
 		if err != nil {
-			return Stack{}, err
+			return Server{}, err
 		}
 		if err := writeJSON(filepath.Join(dir, "server.json"), server); err != nil {
-			return Stack{}, err
+			return Server{}, err
 		}
 	}
-	return t.UpOn(ctx, server, dir)
+	return server, nil
 }
 
 // UpOn builds and deploys the application on a running server, and writes dir/stack.json. One deploy at a time is made
 // of a checkout, since they share what is built.
 func (t Tree) UpOn(ctx context.Context, server Server, dir string) (Stack, error) {
-	if err := os.MkdirAll(t.Path(".local"), 0o755); err != nil {
+	return t.deployOn(ctx, server, dir, Baton)
+}
+
+func (t Tree) deployOn(ctx context.Context, server Server, dir string, a Application) (Stack, error) {
+	if err := errors.Join(os.MkdirAll(t.Path(".local"), 0o755), os.MkdirAll(dir, 0o755)); err != nil {
 		return Stack{}, err
 	}
 	unlock, err := lock(t.Path(".local", "deploy.lock"))
@@ -124,8 +147,8 @@ func (t Tree) UpOn(ctx context.Context, server Server, dir string) (Stack, error
 		EndpointURL: server.Endpoint(), Region: Region,
 		AccessKeyID: AccessKeyID, SecretAccessKey: SecretAccessKey,
 	}
-	err = Step("deploy template.yaml", func() (err error) {
-		if stack.Outputs, err = t.Deploy(ctx, server, Baton, functions); err != nil {
+	err = Step("deploy "+a.Template, func() (err error) {
+		if stack.Outputs, err = t.Deploy(ctx, server, a, functions); err != nil {
 			return err
 		}
 		if err := t.setGatewayResponses(ctx, server, stack.Outputs["ApiId"], stack.Outputs["Stage"]); err != nil {
@@ -146,7 +169,7 @@ func (t Tree) Down() error {
 	if server, running := t.running(); running {
 		server.Stop()
 	}
-	for _, name := range []string{"server.json", "stack.json", "tmp"} {
+	for _, name := range []string{"server.json", "stack.json", "wrapped", "tmp"} {
 		if err := os.RemoveAll(t.Path(".local", name)); err != nil {
 			return err
 		}

@@ -20,9 +20,11 @@ import (
 type Maker struct {
 	client        makerClient
 	organizations organizationStore
+	archiveDays   int32
 }
 
 type makerClient interface {
+	CreateArchive(context.Context, *eventbridge.CreateArchiveInput, ...func(*eventbridge.Options)) (*eventbridge.CreateArchiveOutput, error)
 	CreateEventBus(context.Context, *eventbridge.CreateEventBusInput, ...func(*eventbridge.Options)) (*eventbridge.CreateEventBusOutput, error)
 	DescribeEventBus(context.Context, *eventbridge.DescribeEventBusInput, ...func(*eventbridge.Options)) (*eventbridge.DescribeEventBusOutput, error)
 	PutPermission(context.Context, *eventbridge.PutPermissionInput, ...func(*eventbridge.Options)) (*eventbridge.PutPermissionOutput, error)
@@ -36,7 +38,7 @@ type organizationStore interface {
 
 // NewMaker returns a maker. organizations may be nil for one that only ever is asked to Create.
 func NewMaker(client makerClient, organizations organizationStore) *Maker {
-	return &Maker{client, organizations}
+	return &Maker{client: client, organizations: organizations}
 }
 
 var (
@@ -85,6 +87,9 @@ func (m *Maker) MakeBus(ctx context.Context, id task.ID) error {
 func (m *Maker) create(ctx context.Context, o directory.Organization) (arn string, err error) {
 	arn, err = m.ensure(ctx, o.Bus.Name)
 	if err != nil {
+		return "", err
+	}
+	if err := m.archive(ctx, o, arn); err != nil {
 		return "", err
 	}
 	if o.AWSAccountID == "" {

@@ -15,6 +15,7 @@ import (
 
 const usage = `usage:
   up                 start the local AWS if it doesn't run, build and deploy the application
+  up-wrapped         up for the application as infra wrapped it into template.local.json, beside the other
   down               stop the local AWS
   setup TOOL         make the Python environment of ministack or sam, print its folder of programs
   test COMMAND …     run a command against an application deployed for it alone, which BATON_TEST_STACK
@@ -44,6 +45,12 @@ func do(ctx context.Context, args []string) error {
 		stack, err := tree.Up(ctx)
 		if err == nil {
 			fmt.Printf("up: %s (.local/stack.json has the rest)\n", stack.APIURL)
+		}
+		return err
+	case len(args) == 1 && args[0] == "up-wrapped":
+		stack, err := tree.UpWrapped(ctx)
+		if err == nil {
+			fmt.Printf("up: %s (.local/wrapped/stack.json has the rest)\n", stack.APIURL)
 		}
 		return err
 	case len(args) == 1 && args[0] == "down":

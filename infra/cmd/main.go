@@ -1,0 +1,33 @@
+// Command cmd writes the wrapped template: see usage.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+
+	"baton/infra"
+)
+
+func main() {
+	name := flag.String("env", "dev", "environment: dev or prod")
+	template := flag.String("template", "../.aws-sam/build/template.yaml", "the template to wrap, as built")
+	out := flag.String("out", "", "where to write; it must be in the template's folder, since paths in it stay as they are")
+	local := flag.Bool("local", false, "leave out what the local AWS does not know")
+	flag.Parse()
+	if err := synthesize(*name, *template, *out, *local); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+func synthesize(name, template, out string, local bool) error {
+	environment, err := infra.Find(name)
+	if err != nil {
+		return err
+	}
+	if local {
+		environment = environment.OnLocalAWS()
+	}
+	return infra.Synthesize(environment, template, out)
+}

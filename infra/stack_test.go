@@ -1,0 +1,387 @@
+package infra
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/assertions"
+	"github.com/aws/jsii-runtime-go"
+)
+
+const sourcePath = "../template.yaml"
+
+// synthesized is an environment's stack, made once.
+type synthesized struct {
+	environment Environment
+	template    Template
+	stack       assertions.Template
+}
+
+var (
+	dev  = sync.OnceValues(func() (synthesized, error) { return synthesize(Dev) })
+	prod = sync.OnceValues(func() (synthesized, error) { return synthesize(Prod) })
+)
+
+func synthesize(environment Environment) (synthesized, error) {
+	dir, err := os.MkdirTemp("", "baton-infra-test-")
+	if err != nil {
+		return synthesized{}, err
+	}
+	defer os.RemoveAll(dir)
+	app := awscdk.NewApp(&awscdk.AppProps{Outdir: &dir, AnalyticsReporting: jsii.Bool(false)})
+	stack, err := NewStack(app, environment, sourcePath)
+	if err != nil {
+		return synthesized{}, err
+	}
+	all := assertions.Template_FromStack(stack, nil) // synthesizes
+	template, err := ReadTemplate(filepath.Join(dir, *stack.TemplateFile()))
+	return synthesized{environment, template, all}, err
+}
+
+// each runs a test on both environments.
+func each(t *testing.T, test func(*testing.T, Template, synthesized)) {
+	source, err := ReadTemplate(sourcePath)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, make := range []func() (synthesized, error){dev, prod} {
+		s, err := make()
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Run(s.environment.Name, func(t *testing.T) { test(t, source, s) })
+	}
+}
+
+// has checks that the stack has a resource of the type with the properties.
+func (s synthesized) has(t *testing.T, kind string, properties map[string]any) {
+	t.Helper()
+	expect(t, func() { s.stack.HasResourceProperties(&kind, properties) })
+}
+
+// expect reports a failed assertion of CDK's, which panics.
+func expect(t *testing.T, assertion func()) {
+	t.Helper()
+	defer func() {
+		t.Helper()
+		if reason := recover(); reason != nil {
+			t.Error(reason)
+		}
+	}()
+	assertion()
+}
+
+// overrides are all properties of the template's resources that an environment sets, by the resource's type. "prod"
+// stands behind those that only production has.
+var overrides = map[string][]string{
+	functionType: {
+		"Properties.LoggingConfig", "Properties.Environment", "Properties.ReservedConcurrentExecutions",
+		"Properties.ProvisionedConcurrencyConfig", "Properties.AutoPublishAlias", "Properties.AutoPublishAliasAllProperties",
+		"Properties.DeploymentPreference",
+	},
+	tableType: {
+		"Properties.PointInTimeRecoverySpecification", "Properties.SSESpecification",
+		"Properties.DeletionProtectionEnabled prod", "DeletionPolicy prod", "UpdateReplacePolicy prod",
+	},
+	secretType: {"Properties.KmsKeyId", "DeletionPolicy prod", "UpdateReplacePolicy prod"},
+	queueType:  {"Properties.KmsMasterKeyId"},
+}
+
+func TestTheTemplateIsIncludedAsItStandsButForTheOverrides(t *testing.T) {
+	each(t, func(t *testing.T, source Template, s synthesized) {
+		allowed := map[string]bool{}
+		for kind, properties := range overrides {
+			for _, p := range properties {
+				name, only, _ := strings.Cut(p, " ")
+				if only == "" || only == s.environment.Name {
+					allowed[kind+" "+name] = true
+				}
+			}
+		}
+		seen := map[string]bool{}
+		for id, r := range source.Resources {
+			wrapped, ok := s.template.Resources[id]
+			if !ok {
+				t.Errorf("%s is lost", id)
+				continue
+			}
+			for _, property := range differences(r.whole, wrapped.whole) {
+				seen[r.Type+" "+property] = true
+				if !allowed[r.Type+" "+property] {
+					t.Errorf("%s: %s differs and is no named override", id, property)
+				}
+			}
+		}
+		for override := range allowed {
+			if !seen[override] {
+				t.Errorf("%s is named as an override and overrides nothing", override)
+			}
+		}
+		// The only environment variable that is added.
+		for _, id := range source.ids(functionType) {
+			was, is := source.Resources[id].variables(), s.template.Resources[id].variables()
+			delete(is, "ARCHIVE_DAYS")
+			if !reflect.DeepEqual(was, is) {
+				t.Errorf("%s: its environment is %v and was %v", id, is, was)
+			}
+		}
+	})
+}
+
+func TestWhatIsNotAResourceIsIncludedAsItStands(t *testing.T) {
+	each(t, func(t *testing.T, source Template, s synthesized) {
+		for _, section := range []string{"Transform", "Globals", "Mappings"} {
+			if !reflect.DeepEqual(source.whole[section], s.template.whole[section]) {
+				t.Errorf("%s differs", section)
+			}
+		}
+		stage := source.Parameters["Stage"].(map[string]any)
+		stage["Default"] = s.environment.Name
+		for name, p := range source.Parameters {
+			if !reflect.DeepEqual(p, s.template.Parameters[name]) {
+				t.Errorf("parameter %s is %v and was %v", name, s.template.Parameters[name], p)
+			}
+		}
+		for name, o := range source.Outputs {
+			if !reflect.DeepEqual(o, s.template.Outputs[name]) {
+				t.Errorf("output %s is %v and was %v", name, s.template.Outputs[name], o)
+			}
+		}
+	})
+}
+
+// differences are the parts of a resource that are not equal, down to one property.
+func differences(was, is map[string]any) []string {
+	var found []string
+	compare := func(prefix string, was, is map[string]any) {
+		names := slices.Collect(maps.Keys(was))
+		for name := range is {
+			if _, ok := was[name]; !ok {
+				names = append(names, name)
+			}
+		}
+		for _, name := range names {
+			if name != "Properties" && !reflect.DeepEqual(was[name], is[name]) {
+				found = append(found, prefix+name)
+			}
+		}
+	}
+	compare("", was, is)
+	a, _ := was["Properties"].(map[string]any)
+	b, _ := is["Properties"].(map[string]any)
+	compare("Properties.", a, b)
+	return found
+}
+
+// variables is a copy of a function's own environment.
+func (r Resource) variables() map[string]any {
+	environment, _ := r.Properties["Environment"].(map[string]any)
+	variables, _ := environment["Variables"].(map[string]any)
+	all := map[string]any{}
+	maps.Copy(all, variables)
+	return all
+}
+
+func TestFunctionsTemplateAndStackAgree(t *testing.T) {
+	each(t, func(t *testing.T, source Template, s synthesized) {
+		entries, err := os.ReadDir("../functions")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var folders, ids []string
+		for _, e := range entries {
+			folders = append(folders, e.Name())
+			ids = append(ids, camel(e.Name())+"Function")
+		}
+		var named []string
+		for _, id := range source.ids(functionType) {
+			named = append(named, source.Resources[id].folder())
+		}
+		slices.Sort(named)
+		if !slices.Equal(folders, named) {
+			t.Errorf("folders are %v\nand the template's functions %v", folders, named)
+		}
+		slices.Sort(ids)
+		if got := s.template.ids(functionType); !slices.Equal(ids, got) {
+			t.Errorf("folders are %v\nand the stack's functions %v", ids, got)
+		}
+	})
+}
+
+func TestEachFunctionHasALogGroupThatForgets(t *testing.T) {
+	each(t, func(t *testing.T, source Template, s synthesized) {
+		for _, id := range source.ids(functionType) {
+			group := s.template.Resources[id+"Logs"]
+			if group.Properties["RetentionInDays"] != s.environment.LogDays {
+				t.Errorf("%s keeps its lines for %v days", id, group.Properties["RetentionInDays"])
+			}
+			s.has(t, functionType, map[string]any{
+				"CodeUri": source.Resources[id].Properties["CodeUri"],
+				"LoggingConfig": map[string]any{
+					"LogGroup": map[string]any{"Ref": id + "Logs"},
+				},
+			})
+		}
+	})
+}
+
+func TestTheFirewallStandsBeforeTheStage(t *testing.T) {
+	each(t, func(t *testing.T, _ Template, s synthesized) {
+		s.has(t, "AWS::WAFv2::WebACLAssociation", map[string]any{
+			"WebACLArn": map[string]any{"Fn::GetAtt": []any{"Firewall", "Arn"}},
+			"ResourceArn": map[string]any{"Fn::Sub": []any{
+				assertions.Match_StringLikeRegexp(jsii.String("/restapis/\\$\\{Api\\}/stages/\\$\\{Name\\}$")),
+				map[string]any{"Name": map[string]any{"Ref": "Api.Stage"}},
+			}},
+		})
+	})
+}
+
+func TestTablesComeBack(t *testing.T) {
+	each(t, func(t *testing.T, source Template, s synthesized) {
+		expect(t, func() {
+			s.stack.AllResourcesProperties(jsii.String(tableType), map[string]any{
+				"PointInTimeRecoverySpecification": map[string]any{"PointInTimeRecoveryEnabled": true},
+			})
+		})
+		for _, id := range append(source.ids(tableType), source.ids(secretType)...) {
+			if kept := s.template.Resources[id].whole["DeletionPolicy"] == "Retain"; kept != s.environment.Protected {
+				t.Errorf("%s is kept: %v", id, kept)
+			}
+		}
+		if !s.environment.Backups {
+			expect(t, func() { s.stack.ResourceCountIs(jsii.String("AWS::Backup::BackupPlan"), jsii.Number(0)) })
+			return
+		}
+		var arns []any
+		for _, id := range source.ids(tableType) {
+			arns = append(arns, map[string]any{"Fn::GetAtt": []any{id, "Arn"}})
+		}
+		s.has(t, "AWS::Backup::BackupSelection", map[string]any{"BackupSelection": map[string]any{"Resources": arns}})
+	})
+}
+
+func TestNewCodeIsTakenBackWhenAnAlarmRings(t *testing.T) {
+	each(t, func(t *testing.T, source Template, s synthesized) {
+		for _, id := range source.ids(functionType) {
+			if len(source.Resources[id].events()) == 0 {
+				continue // the deploy's own
+			}
+			preference, _ := s.template.Resources[id].Properties["DeploymentPreference"].(map[string]any)
+			if preference["Type"] != s.environment.Deployment {
+				t.Errorf("%s is deployed by %v", id, preference["Type"])
+			}
+			if alarms, _ := preference["Alarms"].([]any); len(alarms) != 3 {
+				t.Errorf("%s is taken back by %v", id, alarms)
+			}
+		}
+	})
+}
+
+// The alarms that somebody must get, by their sections of the runbook.
+func TestEachAlarmIsInTheRunbookAndTellsSomebody(t *testing.T) {
+	each(t, func(t *testing.T, source Template, s synthesized) {
+		text, err := os.ReadFile("../docs/runbook.md")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var sections, alarms []string
+		for _, m := range regexp.MustCompile(`(?m)^## ([a-z0-9-]+)$`).FindAllStringSubmatch(string(text), -1) {
+			sections = append(sections, m[1])
+		}
+		for _, id := range s.template.ids("AWS::CloudWatch::Alarm") {
+			p := s.template.Resources[id].Properties
+			name := strings.TrimPrefix(fmt.Sprint(p["AlarmName"]), "map[Fn::Sub:baton-${Stage}-")
+			name = strings.TrimSuffix(name, "]")
+			alarms = append(alarms, name)
+			if !strings.Contains(fmt.Sprint(p["AlarmDescription"]), "RunbookUrl] #"+name) {
+				t.Errorf("%s links %v", name, p["AlarmDescription"])
+			}
+			if !reflect.DeepEqual(p["AlarmActions"], []any{map[string]any{"Ref": "Alarms"}}) {
+				t.Errorf("%s tells %v", name, p["AlarmActions"])
+			}
+			if metrics, _ := p["Metrics"].([]any); len(metrics) > 11 {
+				t.Errorf("%s adds up %d series, and CloudWatch ten", name, len(metrics)-1)
+			}
+			if !slices.Contains(sections, name) {
+				t.Errorf("docs/runbook.md has no section %q", name)
+			}
+		}
+		if s.environment.Name == Prod.Name { // which has them all
+			for _, section := range sections {
+				if !slices.Contains(alarms, section) {
+					t.Errorf("docs/runbook.md has a section %q, and there is no such alarm", section)
+				}
+			}
+		}
+	})
+}
+
+// A metric that nobody writes is an alarm that never rings.
+func TestTheFunctionsWriteTheMetricsThatAreWatched(t *testing.T) {
+	s, err := prod()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var code strings.Builder
+	err = filepath.WalkDir("../internal", func(path string, _ os.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		code.Write(text)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range append(s.template.ids("AWS::CloudWatch::Alarm"), s.template.ids("AWS::CloudWatch::Dashboard")...) {
+		text := fmt.Sprint(s.template.Resources[id].Properties)
+		for _, m := range regexp.MustCompile(`"Baton","(\w+)"|MetricName:(\w+) Namespace:Baton`).FindAllStringSubmatch(text, -1) {
+			if name := m[1] + m[2]; !strings.Contains(code.String(), `"`+name+`"`) {
+				t.Errorf("%s watches %s, which no function writes", id, name)
+			}
+		}
+	}
+}
+
+// What the local AWS lacks is left out by name, and nothing else is.
+func TestTheLocalFormLacksOnlyWhatIsNamed(t *testing.T) {
+	dir := t.TempDir()
+	out := filepath.Join(dir, "local.json")
+	if err := Synthesize(Prod.OnLocalAWS(), sourcePath, out); err != nil {
+		t.Fatal(err)
+	}
+	local, err := ReadTemplate(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := prod()
+	if err != nil {
+		t.Fatal(err)
+	}
+	left := Prod.OnLocalAWS()
+	for id, r := range s.template.Resources {
+		is, there := local.Resources[id]
+		if there == left.leavesOut(r.Type, r.Properties) {
+			t.Errorf("%s, %s, is there: %v", id, r.Type, there)
+		}
+		if there {
+			for _, name := range left.withoutProperties {
+				delete(r.Properties, name)
+			}
+			if !reflect.DeepEqual(r.Properties, is.Properties) {
+				t.Errorf("%s differs", id)
+			}
+		}
+	}
+}
