@@ -122,7 +122,7 @@ func TestLargeMessages(t *testing.T) {
 		}
 	}
 	after := read(t, from, first.ID)
-	if !after.HistoryTruncated || len(after.Messages) != 1 || string(after.Messages[0].Parts[2].Data) != "2" {
+	if !after.HistoryTruncated || len(after.Messages) != 2 || string(after.Messages[1].Parts[2].Data) != "2" { // of half a MiB each
 		t.Errorf("a read carries %d messages, truncated %v", len(after.Messages), after.HistoryTruncated)
 	}
 	if all := history(t, from, first.ID); len(all) != 4 || all[0].Text() != first.Message {
