@@ -78,7 +78,7 @@ func (s *Tasks) changesFrom(ctx context.Context, id task.ID, from, to, estimate 
 	}
 	var open *changeParts
 	for next = from; ; {
-		out, err := s.db.Query(ctx, in)
+		out, err := s.query(ctx, in)
 		if err != nil {
 			return next, false, tasksError("read changes", id, err)
 		}

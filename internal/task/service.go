@@ -228,9 +228,6 @@ func (s *Service) History(ctx context.Context, viewer Viewer, id ID, after, limi
 	return s.store.History(ctx, id, after, limit)
 }
 
-// List is one page of an identity's tasks; see Query. Invalid when Text has no word or After is not a position.
-func (s *Service) List(ctx context.Context, q Query) (Page, error) { return s.store.List(ctx, q) }
-
 func (s *Service) clock() time.Time { return s.now().UTC().Truncate(time.Millisecond) }
 
 func newMessage(d Draft) Message {

@@ -50,8 +50,18 @@ type Store interface {
 	History(ctx context.Context, id ID, after, limit int) (page []Message, next int, err error)
 
 	// List is one page of an identity's tasks, newest change first; see Query. It may miss writes of the last
-	// two seconds.
+	// two seconds; a task that nobody changes is on one page, whatever happens to others in between. Invalid when
+	// Text has no word or After is not a position.
 	List(ctx context.Context, q Query) (Page, error)
+
+	// SearchMessages is one page of messages, newest first, in exact order over all tasks; otherwise as List.
+	SearchMessages(ctx context.Context, q MessageQuery) (MessagePage, error)
+
+	// Contexts is one page of contexts, newest change first; otherwise as List.
+	Contexts(ctx context.Context, q ContextQuery) (ContextPage, error)
+
+	// Context reads a context with its tasks, newest change first. ErrNotFound when there is none.
+	Context(ctx context.Context, id ID) (Context, []Task, error)
 
 	// Claimable lists tasks that a worker may claim, longest unchanged first: at most limit of those submitted, and
 	// those whose lease ran out before now. As for List, they may be behind; Save tells.

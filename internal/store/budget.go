@@ -1,0 +1,56 @@
+package store
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+// A page ends, with a position to go on from, when it took this much: less than what a gateway waits for, and no more
+// units than a partition gives in a moment.
+const (
+	pageTime  = 8 * time.Second
+	pageUnits = 1000
+)
+
+// budget is what a page may still cost. Safe for concurrent use.
+type budget struct {
+	until time.Time
+	mu    sync.Mutex
+	units float64
+}
+
+type budgetOf struct{}
+
+// withBudget returns a context whose queries and batches are counted.
+func withBudget(ctx context.Context) (context.Context, *budget) {
+	b := &budget{until: time.Now().Add(pageTime)}
+	return context.WithValue(ctx, budgetOf{}, b), b
+}
+
+func (b *budget) spent() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.units > pageUnits || time.Now().After(b.until)
+}
+
+func spend(ctx context.Context, units float64) {
+	if b, ok := ctx.Value(budgetOf{}).(*budget); ok {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.units += units
+	}
+}
+
+// query is one round trip whose units count against the budget of the context, if it has one.
+func (s *Tasks) query(ctx context.Context, in *dynamodb.QueryInput) (*dynamodb.QueryOutput, error) {
+	in.ReturnConsumedCapacity = types.ReturnConsumedCapacityTotal
+	out, err := s.db.Query(ctx, in)
+	if err == nil {
+		spend(ctx, units(out.ConsumedCapacity))
+	}
+	return out, err
+}
