@@ -118,6 +118,10 @@ func TestWriteUnits(t *testing.T) {
 			v, _, err = b.Send(ctx, task.Send{From: b.from, To: b.to, Message: withID(text(long), "first")})
 			return err
 		})
+		check("send into a conversation", 1, func(ctx context.Context) error {
+			_, _, err := b.Send(ctx, task.Send{From: b.from, To: b.to, Context: v.Context, Message: withID(text(long), "next")})
+			return err
+		})
 		worker, requester := b.as(b.to, v), b.as(b.from.Party, v)
 		check("reply", 2, func(ctx context.Context) error {
 			_, err := b.Reply(ctx, worker, task.AskCaller, task.ID{}, withID(text(long), "second"))
