@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
+	"sync"
 	"time"
 
 	"baton/internal/envelope"
@@ -198,6 +200,10 @@ func dueMinute(t time.Time) string {
 	return "due#" + strconv.FormatInt(t.Truncate(time.Minute).Unix(), 10)
 }
 
+// dueAtOnce is how many deliveries of a minute are read at the same time; the index holds only keys, so that a try costs no
+// second write of what was answered.
+const dueAtOnce = 16
+
 // DueIn implements webhook.DueStore.
 func (s *Deliveries) DueIn(ctx context.Context, minute time.Time) (waiting []webhook.Waiting, err error) {
 	in := &dynamodb.QueryInput{
@@ -209,15 +215,24 @@ func (s *Deliveries) DueIn(ctx context.Context, minute time.Time) (waiting []web
 		if err != nil {
 			return nil, fmt.Errorf("store: list due deliveries: %w: %w", task.ErrUnavailable, err)
 		}
-		for _, found := range out.Items {
-			d, err := s.at(ctx, map[string]types.AttributeValue{attrPartition: found[attrPartition], attrSort: found[attrSort]})
-			if errors.Is(err, webhook.ErrNotFound) || err == nil && d.Status != webhook.Pending {
-				continue // the index is behind
+		for few := range slices.Chunk(out.Items, dueAtOnce) {
+			found, failed := make([]webhook.Waiting, len(few)), make([]error, len(few))
+			var all sync.WaitGroup
+			for i, key := range few {
+				all.Go(func() {
+					found[i], failed[i] = s.at(ctx, map[string]types.AttributeValue{attrPartition: key[attrPartition], attrSort: key[attrSort]})
+				})
 			}
-			if err != nil {
-				return nil, err
+			all.Wait()
+			for i, d := range found {
+				switch err := failed[i]; {
+				case errors.Is(err, webhook.ErrNotFound), err == nil && d.Status != webhook.Pending: // the index is behind
+				case err != nil:
+					return nil, err
+				default:
+					waiting = append(waiting, d)
+				}
 			}
-			waiting = append(waiting, d)
 		}
 		if len(out.LastEvaluatedKey) == 0 {
 			return waiting, nil

@@ -1,9 +1,11 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"baton/internal/directory"
 	"baton/internal/task"
@@ -29,6 +31,7 @@ type hookRecord struct {
 	Enabled       bool             `json:"enabled,omitempty"`
 	Disabled      webhook.Reason   `json:"disabled,omitempty"`
 	FailingSince  int64            `json:"failing,omitempty"`
+	Enablings     int              `json:"enablings"`
 	Secret        string           `json:"secret"` // what signs must be known whole
 	Previous      string           `json:"previous,omitempty"`
 	PreviousUntil int64            `json:"previousUntil,omitempty"`
@@ -39,7 +42,7 @@ type hookRecord struct {
 func hookItem(h webhook.Hook) dirItem {
 	r := hookRecord{
 		ID: h.ID.String(), Organization: h.Organization.String(), URL: h.URL, Events: h.Events, Enabled: h.Enabled,
-		Disabled: h.Disabled, FailingSince: dirMillis(h.FailingSince), Secret: h.Keys.Current.Reveal(),
+		Disabled: h.Disabled, FailingSince: dirMillis(h.FailingSince), Enablings: h.Enablings, Secret: h.Keys.Current.Reveal(),
 		PreviousUntil: dirMillis(h.Keys.PreviousUntil), CreatedAt: dirMillis(h.CreatedAt), UpdatedAt: dirMillis(h.UpdatedAt),
 	}
 	if !h.Identity.IsZero() {
@@ -61,7 +64,7 @@ func parseHook(it dirItem) (webhook.Hook, error) {
 	}
 	h := webhook.Hook{
 		ID: id, Organization: organization, URL: r.URL, Events: r.Events, Enabled: r.Enabled, Disabled: r.Disabled,
-		FailingSince: dirTime(r.FailingSince), CreatedAt: dirTime(r.CreatedAt), UpdatedAt: dirTime(r.UpdatedAt), Version: version,
+		FailingSince: dirTime(r.FailingSince), Enablings: r.Enablings, CreatedAt: dirTime(r.CreatedAt), UpdatedAt: dirTime(r.UpdatedAt), Version: version,
 	}
 	h.Identity, _ = task.ParseID(r.Identity)
 	if h.Keys.Current, err = webhook.ParseSecret(r.Secret); err != nil {
@@ -114,17 +117,25 @@ func (d *Directory) DeleteHook(ctx context.Context, organization, id task.ID) er
 
 // Hooks implements webhook.HookStore.
 func (d *Directory) Hooks(ctx context.Context, organization task.ID) ([]webhook.Hook, error) {
-	items, _, err := d.list(ctx, hookMark+organization.String(), "", "", webhook.MaxHooks)
-	if err != nil {
-		return nil, err
-	}
 	var hooks []webhook.Hook
-	for _, it := range items {
-		h, err := parseHook(it)
+	for after, more := "", true; more; {
+		// Those that are made at the same moment may be more than MaxHooks.
+		var items []dirItem
+		var err error
+		items, more, err = d.list(ctx, hookMark+organization.String(), "", after, 2*webhook.MaxHooks)
 		if err != nil {
 			return nil, err
 		}
-		hooks = append(hooks, h)
+		for _, it := range items {
+			h, err := parseHook(it)
+			if err != nil {
+				return nil, err
+			}
+			hooks, after = append(hooks, h), h.ID.String()
+		}
 	}
+	slices.SortFunc(hooks, func(a, b webhook.Hook) int {
+		return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), slices.Compare(a.ID[:], b.ID[:]))
+	})
 	return hooks, nil
 }

@@ -38,6 +38,7 @@ type Hook struct {
 	Disabled Reason
 	// FailingSince is the first failure after the latest success, zero when the latest attempt succeeded.
 	FailingSince time.Time
+	Enablings    int // how often its owner enabled it, the first time by making it
 	Keys         Keys
 	CreatedAt    time.Time
 	UpdatedAt    time.Time
@@ -125,5 +126,8 @@ func (h Hook) Enable(enabled bool, now time.Time) Hook {
 		return h
 	}
 	h.Enabled, h.Disabled, h.FailingSince, h.UpdatedAt = enabled, "", time.Time{}, now
+	if enabled {
+		h.Enablings++
+	}
 	return h
 }

@@ -87,19 +87,26 @@ func (q *SQS) put(ctx context.Context, delay time.Duration, jobs []Job) error {
 	return fmt.Errorf("webhook: queue deliveries: %w: %d of %d were not taken", task.ErrUnavailable, len(entries), len(jobs))
 }
 
-// Handle gives a batch of messages to the worker, side by side: a slow receiver holds up only itself. The answer names the
-// messages that must come again. The error is always nil.
+// Handle gives a batch of messages to the worker, side by side: a slow receiver holds up only itself. Those that ask for
+// the same go one after the other, so that the second finds it done. The answer names the messages that must come again.
+// The error is always nil.
 func Handle(w *Worker) func(context.Context, events.SQSEvent) (events.SQSEventResponse, error) {
 	return func(ctx context.Context, in events.SQSEvent) (response events.SQSEventResponse, _ error) {
 		var mu sync.Mutex
 		var wg sync.WaitGroup
+		same := map[string][]events.SQSMessage{}
 		for _, m := range in.Records {
+			same[m.Body] = append(same[m.Body], m)
+		}
+		for _, messages := range same {
 			wg.Go(func() {
-				if err := handle(ctx, w, m); err != nil {
-					slog.ErrorContext(ctx, "delivery not made", "message_id", m.MessageId, "error", err)
-					mu.Lock()
-					defer mu.Unlock()
-					response.BatchItemFailures = append(response.BatchItemFailures, events.SQSBatchItemFailure{ItemIdentifier: m.MessageId})
+				for _, m := range messages {
+					if err := handle(ctx, w, m); err != nil {
+						slog.ErrorContext(ctx, "delivery not made", "message_id", m.MessageId, "error", err)
+						mu.Lock()
+						response.BatchItemFailures = append(response.BatchItemFailures, events.SQSBatchItemFailure{ItemIdentifier: m.MessageId})
+						mu.Unlock()
+					}
 				}
 			})
 		}

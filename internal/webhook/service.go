@@ -107,7 +107,7 @@ func (s *Service) Create(ctx context.Context, organization task.ID, e Edit) (Hoo
 	}
 	now := s.clock()
 	h := Hook{
-		ID: task.NewID(), Organization: organization, Enabled: true, Keys: Keys{Current: NewSecret()},
+		ID: task.NewID(), Organization: organization, Enabled: true, Enablings: 1, Keys: Keys{Current: NewSecret()},
 		CreatedAt: now, UpdatedAt: now, Version: 1,
 	}
 	if h, err = s.apply(ctx, h, e); err != nil {

@@ -59,14 +59,20 @@ func (s *Sweeper) Sweep(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		bySecond := map[time.Duration][]Job{}
 		for _, d := range waiting {
 			by, _ := Delay(d.Due, s.now())
-			if err := s.queue.Put(ctx, by, d.job(d.Organization)); err != nil {
+			bySecond[by] = append(bySecond[by], d.job(d.Organization))
+		}
+		for by, jobs := range bySecond {
+			if err := s.queue.Put(ctx, by, jobs...); err != nil {
 				return err
 			}
 		}
-		if err := s.due.SetSwept(ctx, minute.Add(time.Minute)); err != nil {
-			return err
+		if next := minute.Add(time.Minute); len(waiting) > 0 || !next.Before(until) {
+			if err := s.due.SetSwept(ctx, next); err != nil {
+				return err
+			}
 		}
 	}
 	return ctx.Err()

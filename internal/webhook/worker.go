@@ -121,25 +121,27 @@ func (w *Worker) follow(ctx context.Context, h Hook, o Outcome, tries int, ended
 		if !errors.Is(err, ErrStale) {
 			return err
 		}
-		if h, err = w.hooks.Hook(ctx, h.Organization, h.ID); err != nil {
-			if errors.Is(err, ErrNotFound) {
-				return nil
-			}
+		tried := h.URL
+		switch h, err = w.hooks.Hook(ctx, h.Organization, h.ID); {
+		case errors.Is(err, ErrNotFound), err == nil && h.URL != tried:
+			return nil // what came of the try says nothing about another URL
+		case err != nil:
 			return err
 		}
 	}
 	return task.ErrConflict
 }
 
-// disabledEvent says that a hook was disabled, once for each time that it is.
+// disabledEvent says that a hook was disabled, once for each time that its owner enabled it. It is the organization's
+// alone: an agent's key knows of no hooks.
 func disabledEvent(h Hook) task.Event {
 	note, _ := json.Marshal(struct { // can't fail
 		WebhookID string `json:"webhook_id"`
 		Reason    Reason `json:"reason"`
 	}{h.ID.String(), h.Disabled})
 	return task.Event{
-		ID: task.EventID(h.ID, h.Version, EventDisabled), Type: EventDisabled, Organization: h.Organization,
-		Identity: h.Identity, Task: h.ID, Version: h.Version, At: h.UpdatedAt, Note: string(note),
+		ID: task.EventID(h.ID, h.Enablings, EventDisabled), Type: EventDisabled, Organization: h.Organization,
+		Task: h.ID, Version: h.Version + 1, At: h.UpdatedAt, Note: string(note),
 	}
 }
 
