@@ -42,6 +42,9 @@ func ManageConnections(e *Edge, connections Connections) Handler {
 		if err := c.noBody(); err != nil {
 			return answer{}, err
 		}
+		if c.forbidden { // whether there is such a connection is not for this caller to know
+			return answer{}, c.may()
+		}
 		id := pathValue(c.request.PathParameters["id"])
 		if _, err := connections.Connection(c, by, id); err != nil {
 			return answer{}, err

@@ -209,9 +209,10 @@ func deprecated(a answer) answer {
 // minimal says whether the caller wants a write answered without messages (RFC 7240).
 func (c *call) minimal() bool {
 	for preference := range strings.SplitSeq(c.header["prefer"], ",") {
-		name, value, _ := strings.Cut(strings.TrimSpace(preference), "=")
-		if strings.EqualFold(name, "return") {
-			return strings.Trim(value, `"`) == "minimal"
+		preference, _, _ = strings.Cut(preference, ";") // no parameter is known
+		name, value, _ := strings.Cut(preference, "=")
+		if strings.EqualFold(strings.TrimSpace(name), "return") {
+			return strings.Trim(strings.TrimSpace(value), `"`) == "minimal"
 		}
 	}
 	return false

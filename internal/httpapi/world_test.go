@@ -110,6 +110,13 @@ func newWorld(t testing.TB) *world {
 		"cancel-task":    httpapi.CancelTask(edge, w.people, w.tasks),
 		"set-task-state": httpapi.SetTaskState(edge, w.tasks),
 		"refuse-route":   httpapi.RefuseRoute(edge),
+
+		"manage-organizations": httpapi.ManageOrganizations(edge, w.people),
+		"manage-identities":    httpapi.ManageIdentities(edge, w.people),
+		"manage-keys":          httpapi.ManageKeys(edge, w.people),
+		"manage-connections":   httpapi.ManageConnections(edge, w.people),
+		"manage-access":        httpapi.ManageAccess(edge, w.people),
+		"discover-agents":      httpapi.DiscoverAgents(edge, w.people),
 	}
 	shop, other := w.organization("shop"), w.organization("other")
 	w.key["admin"], w.key["foreign admin"] = shop.Secret, other.Secret
