@@ -2,7 +2,6 @@ package relay
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"time"
@@ -33,13 +32,7 @@ func (c *Checker) All(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, id := range organizations {
-		if ctx.Err() != nil {
-			return errors.Join(err, ctx.Err())
-		}
-		err = errors.Join(err, c.One(ctx, id))
-	}
-	return err
+	return each(ctx, organizations, c.One)
 }
 
 // One looks at the bus of an organization. When it is gone, or another than before, all that is not known to have

@@ -2,6 +2,7 @@ package relay
 
 import (
 	"context"
+	"log/slog"
 	"sync"
 	"time"
 
@@ -35,8 +36,11 @@ func (l *legacy) wants(ctx context.Context, organization task.ID) (bool, error) 
 		return k.wants, nil
 	}
 	wants, err := l.organizations.LegacyEvents(ctx, organization)
-	if err != nil {
+	if isUnavailable(err) {
 		return false, err
+	}
+	if err != nil { // an organization that can't be read still gets its events
+		slog.ErrorContext(ctx, "organization can't be read", "organization_id", organization.String(), "error", err)
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()

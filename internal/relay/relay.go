@@ -169,9 +169,6 @@ type told struct {
 	from  *record
 }
 
-// atOnce is how many organizations are told at the same time.
-const atOnce = 8
-
 // tell tells of the changes of records, each organization on its own.
 func (r *Relay) tell(ctx context.Context, records []*record) {
 	ordered := slices.DeleteFunc(slices.Clone(records), func(rec *record) bool { return rec.again || rec.lost })
@@ -188,14 +185,8 @@ func (r *Relay) tell(ctx context.Context, records []*record) {
 			byOrganization[e.Organization] = append(byOrganization[e.Organization], told{e, rec})
 		}
 	}
-	var wait sync.WaitGroup
-	slots := make(chan struct{}, atOnce)
-	for _, id := range organizations {
-		slots <- struct{}{}
-		wait.Go(func() {
-			defer func() { <-slots }()
-			r.tellOrganization(ctx, id, byOrganization[id])
-		})
-	}
-	wait.Wait()
+	_ = each(ctx, organizations, func(ctx context.Context, id task.ID) error {
+		r.tellOrganization(ctx, id, byOrganization[id])
+		return nil
+	})
 }

@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"math/rand/v2"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 
+	"baton/internal/relay"
 	"baton/internal/task"
 
 	"github.com/aws/aws-lambda-go/events"
@@ -402,4 +404,60 @@ func TestUnits(t *testing.T) {
 		}
 	}
 	t.Error("nothing was sent")
+}
+
+// listener of hooks, that fails when told to.
+type hooks struct {
+	sync.Mutex
+	told []int64
+	fail bool
+}
+
+func (h *hooks) Told(_ context.Context, _ task.ID, events []task.Event) error {
+	h.Lock()
+	defer h.Unlock()
+	if h.fail {
+		return errors.New("made by the test")
+	}
+	for _, e := range events {
+		h.told = append(h.told, e.Sequence)
+	}
+	return nil
+}
+
+func TestHooksAreToldWhetherThereIsABusOrNot(t *testing.T) {
+	w := newWorld(t)
+	h := &hooks{fail: true}
+	w.relay = relay.New(w.log, relay.NewBuses(w.buses, w.prefix), w.book, w.book, h, relay.NewFailureQueue(w.queues, w.failed))
+	org := task.NewID()
+	k := w.talk(org, org)
+	records := []events.DynamoDBEventRecord{k.next(task.CauseSent, "x"), k.next(task.CauseReply, "y")}
+	if again := w.deliver(records...); len(again) != 2 {
+		t.Errorf("%v must come again, want both", again)
+	}
+	h.fail = false
+	if again := w.deliver(records...); again != nil {
+		t.Errorf("%v must come again", again)
+	}
+	if !slices.Equal(h.told, upTo(2)) {
+		t.Errorf("told of %v", h.told)
+	}
+	if failed := w.drain(w.failed); failed != nil {
+		t.Errorf("in the failure queue: %v", failed)
+	}
+}
+
+func TestTextThatCanNotBeReadStopsNoLog(t *testing.T) {
+	w := newWorld(t)
+	org := task.NewID()
+	l := w.listen(org)
+	k := w.talk(org, org)
+	k.Result, k.ResultChange = task.Clip{Text: "the beginning", Cut: true}, 77 // of which there is none
+	if again := w.deliver(k.next(task.CauseSent, "x")); again != nil {
+		t.Errorf("%v must come again", again)
+	}
+	heard := l.hear()
+	if len(heard) != 1 || *heard[0].Detail.Payload.Result != "the beginning" || !heard[0].Detail.Payload.MessageTruncated {
+		t.Errorf("heard %+v", heard)
+	}
 }

@@ -2,7 +2,6 @@ package relay
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -17,7 +16,7 @@ import (
 func (r *Relay) tellOrganization(ctx context.Context, organization task.ID, all []told) {
 	for portion := range slices.Chunk(all, store.MaxAppend) {
 		err := r.tellPortion(ctx, organization, portion)
-		if errors.Is(err, store.ErrRefused) {
+		if err != nil && !isUnavailable(err) {
 			err = r.tellOneByOne(ctx, organization, portion)
 		}
 		if err == nil {
@@ -32,15 +31,15 @@ func (r *Relay) tellOrganization(ctx context.Context, organization task.ID, all 
 	}
 }
 
-// tellOneByOne finds what storage refuses: the events of one record spoil a portion for all the others.
+// tellOneByOne finds what no later try would tell: the events of one record spoil a portion for all the others.
 func (r *Relay) tellOneByOne(ctx context.Context, organization task.ID, portion []told) error {
 	for i := range portion {
 		err := r.tellPortion(ctx, organization, portion[i:i+1])
 		switch {
-		case errors.Is(err, store.ErrRefused):
-			r.fail(ctx, portion[i].from, err)
-		case err != nil:
+		case isUnavailable(err):
 			return err
+		case err != nil:
+			r.fail(ctx, portion[i].from, err)
 		}
 	}
 	return nil
@@ -55,7 +54,7 @@ func (r *Relay) tellPortion(ctx context.Context, organization task.ID, portion [
 }
 
 // Tell logs at most store.MaxAppend events of an organization, puts them on its bus and tells its hooks; repeated, it logs
-// them once. Errors are task.ErrUnavailable, and store.ErrRefused for events that storage will never take.
+// them once. After a task.ErrUnavailable a later try may succeed, after any other error none will.
 func (r *Relay) Tell(ctx context.Context, organization task.ID, events []task.Event) error {
 	head, err := r.log.Head(ctx, organization)
 	if err != nil {
@@ -81,7 +80,7 @@ func (r *Relay) Tell(ctx context.Context, organization task.ID, events []task.Ev
 		return nil
 	}
 	if err := r.hooks.Told(ctx, organization, events); err != nil {
-		return fmt.Errorf("relay: tell hooks: %w", err)
+		return fmt.Errorf("relay: tell hooks: %w: %w", task.ErrUnavailable, err)
 	}
 	return nil
 }

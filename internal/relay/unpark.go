@@ -45,13 +45,7 @@ func (u *Unparker) All(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, id := range organizations {
-		if ctx.Err() != nil {
-			return errors.Join(err, ctx.Err())
-		}
-		err = errors.Join(err, u.One(ctx, id))
-	}
-	return err
+	return each(ctx, organizations, u.One)
 }
 
 // One sends what waits in the log of an organization, in the log's order, until nothing does or the bus refuses.

@@ -64,7 +64,7 @@ func (l *Log) segment(ctx context.Context, organization task.ID, from, to int64,
 }
 
 // Texts completes the texts of entries of which the log holds only the beginning. An entry whose change is no more (its
-// organization was purged) stays as it is.
+// organization was purged), or can't be read, stays as it is: one bad change must not stop a log.
 func (l *Log) Texts(ctx context.Context, entries []task.Event) error {
 	return completeTexts(ctx, l.changes, entries)
 }

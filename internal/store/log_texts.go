@@ -26,11 +26,9 @@ func completeTexts(ctx context.Context, changes Changes, events []task.Event) er
 		}
 		change, err := changes.Change(ctx, id, number)
 		switch {
-		case errors.Is(err, task.ErrNotFound):
-			return c, nil
-		case err != nil:
+		case errors.Is(err, task.ErrUnavailable):
 			return c, err
-		case change.Message != nil:
+		case err == nil && change.Message != nil:
 			if text, ok := change.Message.Text(); ok {
 				c = task.Clip{Text: text}
 			}
