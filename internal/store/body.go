@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"sync"
 
 	"baton/internal/task"
 )
@@ -67,11 +68,28 @@ func decodeBody(raw []byte, m *task.Message) error {
 	return nil
 }
 
+// Compressors and decompressors are kept: making a compressor takes 0.8 MB and five times as long as its work on a
+// message.
+var (
+	compressors   = sync.Pool{New: func() any { return newCompressor() }}
+	decompressors = sync.Pool{New: func() any { return flate.NewReader(nil) }}
+)
+
+func newCompressor() *flate.Writer {
+	w, err := flate.NewWriter(nil, flate.DefaultCompression)
+	if err != nil {
+		panic(err) // only for a level that isn't there
+	}
+	return w
+}
+
 // pack compresses a body if that makes it smaller, which it does from about 1 KB of ordinary text.
 func pack(raw []byte) (packed []byte, compressed bool) {
 	var out bytes.Buffer
-	w, _ := flate.NewWriter(&out, flate.DefaultCompression) // fails only for a level that isn't there
-	w.Write(raw)
+	w := compressors.Get().(*flate.Writer)
+	defer compressors.Put(w)
+	w.Reset(&out)
+	w.Write(raw) // a buffer takes everything
 	w.Close()
 	if out.Len() >= len(raw) {
 		return raw, false
@@ -80,7 +98,12 @@ func pack(raw []byte) (packed []byte, compressed bool) {
 }
 
 func unpack(packed []byte) ([]byte, error) {
-	raw, err := io.ReadAll(flate.NewReader(bytes.NewReader(packed)))
+	r := decompressors.Get().(io.Reader)
+	defer decompressors.Put(r)
+	if err := r.(flate.Resetter).Reset(bytes.NewReader(packed), nil); err != nil {
+		return nil, fmt.Errorf("store: decompress message: %w", err)
+	}
+	raw, err := io.ReadAll(r)
 	if err != nil {
 		return nil, fmt.Errorf("store: decompress message: %w", err)
 	}

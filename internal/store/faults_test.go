@@ -121,6 +121,32 @@ func TestLostAnswer(t *testing.T) {
 	}
 }
 
+// So it is when others have written since.
+func TestLostAnswerAndOvertaken(t *testing.T) {
+	b := newBench(t)
+	for _, w := range writes() {
+		if w.state.Terminal() {
+			continue // nothing comes after it
+		}
+		t.Run(w.name, func(t *testing.T) {
+			b := b.in(t)
+			v := b.send(text("please"))
+			b.faults.On("TransactWriteItems").AnswerAfter(http.StatusBadRequest, canceled("TransactionConflict", "TransactionConflict"))
+			b.faults.On("TransactWriteItems").Hold(func() {
+				if _, err := b.Cancel(t.Context(), b.as(b.from.Party, v), "", false); err != nil {
+					t.Error(err)
+				}
+			})
+			defer b.faults.Reset()
+			told, err := w.make(t.Context(), b, v)
+			if err != nil || told.Version != 2 || told.State != w.state {
+				t.Errorf("version %d, %s, %v", told.Version, told.State, err)
+			}
+			b.whole(mustLoad(b, v.ID), 3, w.messages, task.Canceled)
+		})
+	}
+}
+
 // When nothing comes back at all the caller is told so, and its retry by message id finds what was done.
 func TestRetryAfterGivingUp(t *testing.T) {
 	b := newBench(t)

@@ -41,10 +41,17 @@ func (s *Tasks) Save(ctx context.Context, was task.View, now task.Task, change t
 	if err != nil {
 		return nil, err
 	}
-	if reasons != nil && !madeBy(reasons[0].Item, next.attempt) {
+	if reasons != nil && !madeBy(reasons[0].Item, next.attempt) && !sameChange(reasons[1].Item, changes[0]) {
 		return nil, task.ErrStale
 	}
 	return next, nil
+}
+
+// sameChange says whether the change that is there is the one that was to be made: then it was made, its answer was
+// lost, and others have written since.
+func sameChange(there, made map[string]types.AttributeValue) bool {
+	a, b := logReader{item: there}, logReader{item: made}
+	return there != nil && bytes.Equal(a.bytes(attrChange), b.bytes(attrChange))
 }
 
 // Renew implements task.Store, for 6 write units.
