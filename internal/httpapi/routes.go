@@ -50,6 +50,14 @@ var Routes = []Route{
 	{"POST", "/v1/a2a/tasks/claim", "claim-task", directory.WriteTasks, task.Received},
 	{"POST", "/v1/identities/{agent}/a2a/tasks/claim", "claim-task", directory.WriteTasks, task.Received},
 
+	{"GET", "/v1/a2a/messages", "search-messages", directory.ReadTasks, task.EitherSide},
+	{"GET", "/v1/identities/{agent}/a2a/messages", "search-messages", directory.ReadTasks, task.EitherSide},
+
+	{"GET", "/v1/a2a/contexts", "list-contexts", directory.ReadTasks, task.EitherSide},
+	{"GET", "/v1/identities/{agent}/a2a/contexts", "list-contexts", directory.ReadTasks, task.EitherSide},
+	{"GET", "/v1/a2a/contexts/{id}", "read-context", directory.ReadTasks, task.EitherSide},
+	{"GET", "/v1/identities/{agent}/a2a/contexts/{id}", "read-context", directory.ReadTasks, task.EitherSide},
+
 	{"PATCH", "/v1/a2a/tasks/{id}", "set-task-state", directory.WriteTasks, task.EitherSide}, // deprecated
 
 	{"POST", "/v1/organizations", "manage-organizations", directory.RunService, task.EitherSide},

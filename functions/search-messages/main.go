@@ -1,0 +1,18 @@
+// Command search-messages serves
+//
+//	GET /v1/a2a/messages
+//	GET /v1/identities/{agent}/a2a/messages
+package main
+
+import (
+	"baton/internal/assemble"
+	"baton/internal/httpapi"
+
+	"github.com/aws/aws-lambda-go/lambda"
+)
+
+func main() {
+	db := assemble.Database()
+	people := assemble.Directory(db)
+	lambda.Start(httpapi.SearchMessages(assemble.Edge(people, assemble.Cursors()), assemble.Tasks(db)))
+}
