@@ -12,7 +12,7 @@ type Searcher interface {
 	SearchMessages(ctx context.Context, q task.MessageQuery) (task.MessagePage, error)
 }
 
-type foundWire struct {
+type foundMessageWire struct {
 	messageWire `json:",inline"`
 	TaskID      string     `json:"task_id"`
 	ContextID   string     `json:"context_id"`
@@ -54,15 +54,15 @@ func SearchMessages(e *Edge, tasks Searcher) Handler {
 		if err != nil {
 			return answer{}, err
 		}
-		items := make([]foundWire, len(page.Items))
+		items := make([]foundMessageWire, len(page.Items))
 		for i, f := range page.Items {
-			items[i] = foundWire{
+			items[i] = foundMessageWire{
 				messageWire: messagesWire([]task.Message{f.Message})[0],
 				TaskID:      f.Of.ID.String(), ContextID: f.Of.Context.String(), TaskState: f.Of.State,
 				Caller: callerWire{partyOf(f.Of.Caller.Party), f.Of.Caller.Verified, f.Of.TrustTier()},
 				Target: partyOf(f.Of.Target),
 			}
 		}
-		return answer{status: http.StatusOK, body: &pageWire[foundWire]{items, c.seal(page.Next, list)}}, nil
+		return answer{status: http.StatusOK, body: &pageWire[foundMessageWire]{items, c.seal(page.Next, list)}}, nil
 	})
 }

@@ -29,7 +29,7 @@ func (s *Tasks) SearchMessages(ctx context.Context, q task.MessageQuery) (page t
 	if err := m.start(ctx, at); err != nil {
 		return task.MessagePage{}, err
 	}
-	for len(page.Items) < q.Limit {
+	for size := 0; len(page.Items) < q.Limit && size <= mostHistory; {
 		found, ok, err := m.next(ctx)
 		switch {
 		case errors.Is(err, errSpent):
@@ -41,6 +41,7 @@ func (s *Tasks) SearchMessages(ctx context.Context, q task.MessageQuery) (page t
 			return page, nil
 		}
 		page.Items = append(page.Items, found)
+		size += found.Size()
 	}
 	if m.more(ctx) {
 		page.Next = m.position(changedSince).bytes()
