@@ -16,8 +16,15 @@ const (
 	pageUnits = 1000
 )
 
-// budget is what a page may still cost. Safe for concurrent use.
+// allowance is what a page may cost.
+type allowance struct {
+	time  time.Duration
+	units float64
+}
+
+// budget is what a page did cost, and when it must end. Safe for concurrent use.
 type budget struct {
+	most  float64
 	until time.Time
 	mu    sync.Mutex
 	units float64
@@ -26,15 +33,15 @@ type budget struct {
 type budgetOf struct{}
 
 // withBudget returns a context whose queries and batches are counted.
-func withBudget(ctx context.Context) (context.Context, *budget) {
-	b := &budget{until: time.Now().Add(pageTime)}
+func withBudget(ctx context.Context, a allowance) (context.Context, *budget) {
+	b := &budget{most: a.units, until: time.Now().Add(a.time)}
 	return context.WithValue(ctx, budgetOf{}, b), b
 }
 
 func (b *budget) spent() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.units > pageUnits || time.Now().After(b.until)
+	return b.units > b.most || time.Now().After(b.until)
 }
 
 func spend(ctx context.Context, units float64) {

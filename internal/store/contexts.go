@@ -19,7 +19,7 @@ func (s *Tasks) Contexts(ctx context.Context, q task.ContextQuery) (page task.Co
 		return task.ContextPage{}, errCursor
 	}
 	recent := time.Now().Add(-indexLag)
-	ctx, budget := withBudget(ctx)
+	ctx, budget := withBudget(ctx, s.page)
 	walk := s.newWalk(budget.spent, q.Identity, task.Both, codesOf(""), span{to: q.After}, 2*q.Limit)
 	met := map[task.ID]bool{}
 	last := q.After

@@ -3,6 +3,7 @@ package store_test
 import (
 	"bytes"
 	"cmp"
+	"flag"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -236,7 +237,7 @@ func sometimes[T any](w *world, n int, v func() T) (zero T) {
 
 func (w *world) time() time.Time { return w.times[w.rand.IntN(len(w.times))] }
 
-func (w *world) limit() int { return []int{1, 3, 10, 100}[w.rand.IntN(4)] }
+func (w *world) limit() int { return []int{1, 4, 20, 100}[w.rand.IntN(4)] }
 
 func (w *world) handle() string { return w.party().Handle }
 
@@ -320,7 +321,7 @@ func (w *world) checkMessages(t *testing.T) {
 		Requester: sometimes(w, 8, w.handle),
 		Worker:    sometimes(w, 8, w.handle),
 		Since:     sometimes(w, 6, w.time),
-		Limit:     max(3, w.limit()),
+		Limit:     []int{5, 30, 100}[w.rand.IntN(3)],
 	}
 	if w.rand.IntN(3) > 0 {
 		text = w.query()
@@ -416,18 +417,25 @@ func (w *world) checkContexts(t *testing.T) {
 	}
 }
 
+// queries is how many random queries are asked in all: go test ./internal/store -queries=10000 -run Model
+var queries = flag.Int("queries", 800, "how many random queries to ask")
+
 // Random queries give what a brute-force model gives, in the same order.
 func TestFindsWhatTheModelFinds(t *testing.T) {
-	for seed := range uint64(2) {
+	const worlds = 2
+	for seed := range uint64(worlds) {
 		t.Run(fmt.Sprint("world ", seed), func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, seed, 40)
-			for range 60 {
-				w.checkList(t)
-				w.checkMessages(t)
-			}
-			for range 10 {
-				w.checkContexts(t)
+			for i := range *queries / worlds {
+				switch {
+				case i%40 == 0:
+					w.checkContexts(t)
+				case i%2 == 0:
+					w.checkList(t)
+				default:
+					w.checkMessages(t)
+				}
 			}
 		})
 	}

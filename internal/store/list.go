@@ -20,7 +20,7 @@ func (s *Tasks) List(ctx context.Context, q task.Query) (page task.Page, err err
 	if err != nil {
 		return task.Page{}, err
 	}
-	ctx, budget := withBudget(ctx)
+	ctx, budget := withBudget(ctx, s.page)
 	from, err := s.listed(ctx, budget, q)
 	if err != nil {
 		return task.Page{}, err

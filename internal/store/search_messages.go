@@ -24,8 +24,8 @@ func (s *Tasks) SearchMessages(ctx context.Context, q task.MessageQuery) (page t
 	if m.text, err = parseText(q.Text); err != nil {
 		return task.MessagePage{}, err
 	}
-	changedSince := time.Now().Add(-indexLag)
-	ctx, m.budget = withBudget(ctx)
+	changedSince := time.Now().Add(-indexLag).Truncate(indexLag)
+	ctx, m.budget = withBudget(ctx, s.page)
 	if err := m.start(ctx, at); err != nil {
 		return task.MessagePage{}, err
 	}
@@ -134,7 +134,7 @@ func (m *messageWalk) start(ctx context.Context, at messagePosition) error {
 		if !ok {
 			break
 		}
-		if _, there := upTo[h.ID]; !there && m.wants(h) {
+		if upTo[h.ID] == 0 && m.wants(h) {
 			upTo[h.ID] = h.Version
 			heads = append(heads, h)
 		}
@@ -185,8 +185,7 @@ func (m *messageWalk) spent() bool { return m.moved && m.budget.spent() }
 
 // wants says whether the task may have a message that is asked for and not shown yet.
 func (m *messageWalk) wants(h head) bool {
-	return !m.met[h.ID] &&
-		(m.at == nil || bytes.Compare(position(h.CreatedAt, h.ID), m.at) < 0) &&
+	return (m.at == nil || bytes.Compare(position(h.CreatedAt, h.ID), m.at) < 0) &&
 		(m.q.Requester == "" || m.q.Requester == h.Caller.Handle) &&
 		(m.q.Worker == "" || m.q.Worker == h.Target.Handle) &&
 		(m.q.Context.IsZero() || m.q.Context == h.Context) &&
@@ -278,10 +277,12 @@ func (m *messageWalk) openNext(ctx context.Context, newest *thread) error {
 			break
 		}
 		m.ahead = m.ahead[1:]
-		if m.wants(h) && upTo[h.ID] == 0 {
+		switch {
+		case m.met[h.ID] || upTo[h.ID] > 0: // its newest message may have this very position
+		case m.wants(h):
 			heads = append(heads, h)
 			upTo[h.ID] = h.Version
-		} else if len(heads) == 0 {
+		case len(heads) == 0:
 			m.at, m.moved = h.position(), true
 		}
 		err := m.lookAhead(ctx)

@@ -18,6 +18,7 @@ import (
 type Tasks struct {
 	db    tasksDB
 	table string
+	page  allowance
 }
 
 type tasksDB interface {
@@ -29,7 +30,9 @@ type tasksDB interface {
 }
 
 // NewTasks returns the tasks in a table.
-func NewTasks(db tasksDB, table string) *Tasks { return &Tasks{db, table} }
+func NewTasks(db tasksDB, table string) *Tasks {
+	return &Tasks{db, table, allowance{pageTime, pageUnits}}
+}
 
 var _ task.Store = (*Tasks)(nil)
 
