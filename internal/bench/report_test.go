@@ -23,6 +23,7 @@ type Report struct {
 	Operations map[string]Operation `json:"operations"`
 	Growth     map[string][]Growth  `json:"growth"`
 	Startup    map[string]Startup   `json:"startup"`
+	Events     Events               `json:"events"`
 }
 
 // Cost is what a request takes of DynamoDB.
@@ -57,7 +58,7 @@ var report = struct {
 	sync.Mutex
 	Report
 	hello float64
-}{Report: Report{map[string]Operation{}, map[string][]Growth{}, map[string]Startup{}}}
+}{Report: Report{Operations: map[string]Operation{}, Growth: map[string][]Growth{}, Startup: map[string]Startup{}}}
 
 func TestMain(m *testing.M) {
 	flag.Parse()
@@ -98,6 +99,11 @@ func tell() error {
 			row(name, g.Messages, g.Tasks, g.WriteUnits, g.ReadUnits, g.RoundTrips)
 		}
 	}
+	row()
+	row("events", "write units each", "relayed a second", "read units a minute waited")
+	row("", fmt.Sprintf("%.2f", report.Events.WriteUnits), report.Events.PerSecond, report.Events.ReadUnitsWaited)
+	row("", "commit to worker, ms", "bare chain, ms", "ratio")
+	row("", report.Events.Worker.Milliseconds, report.Events.Worker.Bare, fmt.Sprintf("%.2f", report.Events.Worker.Ratio))
 	row()
 	row("start-up", "ms", "to hello", "MB")
 	row("(hello)", fmt.Sprintf("%.2f", report.hello), "1.00", "")
