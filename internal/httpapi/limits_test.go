@@ -74,10 +74,7 @@ func TestLimits(t *testing.T) {
 			{"/v1/a2a/tasks/ID/messages", "asker", "{"},
 			{"/v1/a2a/tasks/ID/reply", "helper", `{"intent":"progress",`},
 		} {
-			path := route.path
-			if strings.Contains(path, "ID") {
-				path = strings.Replace(path, "ID", w.sent(), 1)
-			}
+			path := strings.Replace(route.path, "ID", w.sent(), 1)
 			if a := w.do(request{method: "POST", path: path, as: route.as, body: route.open + l.at + "}"}); a.status >= 300 {
 				t.Errorf("%s: at the limit on %s: %d %.300s", l.name, route.path, a.status, a.body)
 			}

@@ -107,9 +107,7 @@ func (s *Tasks) contextsOf(ctx context.Context, of []head) ([]contextSum, error)
 	}
 	var ids []task.ID
 	for _, item := range items {
-		for _, id := range tasksOf(item) {
-			ids = append(ids, id)
-		}
+		ids = append(ids, tasksOf(item)...)
 	}
 	heads, err := s.heads(ctx, false, ids)
 	if err != nil {
