@@ -13,7 +13,7 @@ import (
 // An attacker of another organization has a good key and knows every id, handle, message id and cursor. By no route,
 // header, parameter or reference does it get another answer than for what does not exist.
 func TestAttackerGetsNothing(t *testing.T) {
-	w := newWorld(t)
+	w := everyRoute(t)
 	first := w.object(w.do(request{method: "POST", path: "/v1/a2a/tasks", as: "asker",
 		body: `{"target_handle":"helper","message":"the secret plan","message_id":"known"}`}))
 	w.sent()
@@ -45,6 +45,8 @@ func TestAttackerGetsNothing(t *testing.T) {
 		"manage-identities":    `{"description":"mine now"}`,
 		"manage-keys":          `{"identity":"AGENT"}`,
 		"manage-connections":   `{"target_handle":"nobody"}`,
+		"claim-task":           `{"max":10}`,
+		"replay-events":        `{"from_sequence":1,"to_sequence":9}`,
 		"manage-access":        `{"rules":[]}`,
 	}
 	real := []string{"TASK", first["id"].(string), "CONTEXT", first["context_id"].(string), "ORGANIZATION", victim, "CONNECTION", connection.ID.String(), "KEY", key.KeyID.String()}
@@ -59,6 +61,8 @@ func TestAttackerGetsNothing(t *testing.T) {
 			id = "CONNECTION"
 		case strings.Contains(route.Path, "/keys/"):
 			id = "KEY"
+		case strings.Contains(route.Path, "/contexts/"):
+			id = "CONTEXT"
 		}
 		path := strings.NewReplacer("{id}", id, "{agent}", "AGENT", "{callee}", "AGENT").Replace(route.Path)
 		body := bodies[route.Endpoint]

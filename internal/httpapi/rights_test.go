@@ -1,12 +1,17 @@
 package httpapi_test
 
 import (
+	"context"
 	"fmt"
+	"io"
+	"net/http"
 	"strings"
 	"testing"
 
 	"baton/internal/directory"
 	"baton/internal/httpapi"
+
+	"github.com/aws/aws-lambda-go/events"
 )
 
 // callers are the columns of the table: who calls, and as which agent an organization's key acts where a route leaves
@@ -31,6 +36,18 @@ type row struct {
 //
 //	own coll fore  adm  mem view  fad  oper  rev none
 var routeTable = map[string]row{
+	"GET /v1/a2a/messages":                                     {want: "200 200 200 200 200 200 200 403 401 401"},
+	"GET /v1/identities/{agent}/a2a/messages":                  {want: "200 403 404 200 200 200 404 404 401 401"},
+	"GET /v1/a2a/contexts":                                     {want: "200 200 200 200 200 200 200 403 401 401"},
+	"GET /v1/identities/{agent}/a2a/contexts":                  {want: "200 403 404 200 200 200 404 404 401 401"},
+	"GET /v1/a2a/contexts/{id}":                                {want: "200 404 404 200 200 200 404 404 401 401"},
+	"GET /v1/identities/{agent}/a2a/contexts/{id}":             {want: "200 403 404 200 200 200 404 404 401 401"},
+	"POST /v1/a2a/tasks/claim":                                 {own: "helper", want: "200 200 200 200 200 403 200 403 401 401", body: `{}`},
+	"POST /v1/identities/{agent}/a2a/tasks/claim":              {own: "helper", want: "200 403 404 200 200 403 404 404 401 401", body: `{}`},
+	"GET /v1/events":                                           {want: "200 200 200 200 200 200 200 403 401 401"},
+	"GET /v1/events/wait":                                      {want: "200 200 200 200 200 200 200 403 401 401"},
+	"GET /v1/events/stream":                                    {want: "200 200 200 200 200 200 200 403 401 401"},
+	"POST /v1/organizations/{id}/replay":                       {want: "403 403 404 200 403 403 404 200 401 401", body: `{"from_sequence":1,"to_sequence":1}`},
 	"POST /v1/a2a/tasks":                                       {want: "201 201 403 201 201 403 403 403 401 401", body: `{"target_handle":"helper","message":"hi"}`},
 	"POST /v1/identities/{agent}/a2a/tasks":                    {want: "201 403 404 201 201 403 404 404 401 401", body: `{"target_handle":"helper","message":"hi"}`},
 	"POST /v1/identities/{agent}/a2a/sent/tasks":               {want: "201 403 404 201 201 403 404 404 401 401", body: `{"target_handle":"helper","message":"hi"}`},
@@ -78,7 +95,7 @@ var routeTable = map[string]row{
 }
 
 func TestRouteByCaller(t *testing.T) {
-	w := newWorld(t)
+	w := everyRoute(t)
 	w.key["own"], w.key["colleague"], w.key["foreign agent"] = w.key["asker"], w.key["bystander"], w.key["stranger"]
 	revoked, secret, err := w.people.CreateKey(t.Context(), w.in(w.key["admin"]), directory.NewKeyRequest{Role: directory.Admin})
 	w.must(err)
@@ -122,6 +139,37 @@ func TestRouteByCaller(t *testing.T) {
 	}
 }
 
+// everyRoute is a world with every function in it; those that wait for events don't.
+func everyRoute(t testing.TB) *world {
+	w := newEventsWorld(t)
+	w.handlers["stream-events"] = func(ctx context.Context, r events.APIGatewayProxyRequest) (events.APIGatewayProxyResponse, error) {
+		ctx, end := context.WithCancel(ctx)
+		defer end()
+		a, err := w.stream(ctx, r)
+		if err != nil {
+			return events.APIGatewayProxyResponse{}, err
+		}
+		s := a.(*events.APIGatewayProxyStreamingResponse)
+		body := []byte("a stream")
+		if s.StatusCode != http.StatusOK {
+			body, err = io.ReadAll(s.Body)
+		}
+		end()
+		io.Copy(io.Discard, s.Body)
+		return events.APIGatewayProxyResponse{StatusCode: s.StatusCode, Headers: s.Headers, Body: string(body)}, err
+	}
+	wait := w.handlers["wait-events"]
+	w.handlers["wait-events"] = func(ctx context.Context, r events.APIGatewayProxyRequest) (events.APIGatewayProxyResponse, error) {
+		query := map[string][]string{"timeout_ms": {"0"}}
+		for name, value := range r.MultiValueQueryStringParameters {
+			query[name] = value
+		}
+		r.QueryStringParameters, r.MultiValueQueryStringParameters = nil, query
+		return wait(ctx, r)
+	}
+	return w.world
+}
+
 // fixture is a call of a route on things made for it.
 type fixture struct{ path, body string }
 
@@ -151,6 +199,8 @@ func (w *world) fixture(route httpapi.Route, r row, unique string) fixture {
 				break
 			}
 		}
+	case strings.Contains(route.Path, "/contexts/"):
+		id = w.object(w.do(request{method: "GET", path: "/v1/a2a/tasks/" + w.sent(), as: "asker"}))["context_id"].(string)
 	case strings.Contains(route.Path, "{id}"):
 		id = w.sent()
 	}

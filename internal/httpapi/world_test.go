@@ -110,6 +110,11 @@ func newWorld(t testing.TB) *world {
 		"cancel-task":    httpapi.CancelTask(edge, w.people, w.tasks),
 		"set-task-state": httpapi.SetTaskState(edge, w.tasks),
 		"refuse-route":   httpapi.RefuseRoute(edge),
+		"claim-task":     httpapi.ClaimTask(edge, w.tasks),
+
+		"search-messages": httpapi.SearchMessages(edge, w.tasks),
+		"list-contexts":   httpapi.ListContexts(edge, w.tasks),
+		"read-context":    httpapi.ReadContext(edge, w.tasks),
 
 		"manage-organizations": httpapi.ManageOrganizations(edge, w.people),
 		"manage-identities":    httpapi.ManageIdentities(edge, w.people),
