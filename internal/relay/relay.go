@@ -37,8 +37,8 @@ type Changes interface {
 	Change(ctx context.Context, id task.ID, number int) (task.Change, error)
 }
 
-// Hooks are told of every event that is in a log, in its order, at least once. An error means that they were not, and is
-// a reason to tell them again.
+// Hooks are told of every event that is in a log, in its order, at least once. An error means that they were not: after
+// task.ErrUnavailable they are told again, after any other the change goes to the failures.
 type Hooks interface {
 	Told(ctx context.Context, organization task.ID, events []task.Event) error
 }

@@ -406,18 +406,18 @@ func TestUnits(t *testing.T) {
 	t.Error("nothing was sent")
 }
 
-// listener of hooks, that fails when told to.
+// hooks note of what they are told, or fail.
 type hooks struct {
 	sync.Mutex
 	told []int64
-	fail bool
+	fail error
 }
 
 func (h *hooks) Told(_ context.Context, _ task.ID, events []task.Event) error {
 	h.Lock()
 	defer h.Unlock()
-	if h.fail {
-		return errors.New("made by the test")
+	if h.fail != nil {
+		return h.fail
 	}
 	for _, e := range events {
 		h.told = append(h.told, e.Sequence)
@@ -427,7 +427,7 @@ func (h *hooks) Told(_ context.Context, _ task.ID, events []task.Event) error {
 
 func TestHooksAreToldWhetherThereIsABusOrNot(t *testing.T) {
 	w := newWorld(t)
-	h := &hooks{fail: true}
+	h := &hooks{fail: task.ErrUnavailable}
 	w.relay = relay.New(w.log, relay.NewBuses(w.buses, w.prefix), w.book, w.book, h, relay.NewFailureQueue(w.queues, w.failed))
 	org := task.NewID()
 	k := w.talk(org, org)
@@ -435,7 +435,7 @@ func TestHooksAreToldWhetherThereIsABusOrNot(t *testing.T) {
 	if again := w.deliver(records...); len(again) != 2 {
 		t.Errorf("%v must come again, want both", again)
 	}
-	h.fail = false
+	h.fail = nil
 	if again := w.deliver(records...); again != nil {
 		t.Errorf("%v must come again", again)
 	}
@@ -443,6 +443,13 @@ func TestHooksAreToldWhetherThereIsABusOrNot(t *testing.T) {
 		t.Errorf("told of %v", h.told)
 	}
 	if failed := w.drain(w.failed); failed != nil {
+		t.Errorf("in the failure queue: %v", failed)
+	}
+	h.fail = errors.New("a hook that can't be read")
+	if again := w.deliver(k.next(task.CauseReply, "z")); again != nil {
+		t.Errorf("%v must come again: no later try would tell it", again)
+	}
+	if failed := w.drain(w.failed); len(failed) != 1 {
 		t.Errorf("in the failure queue: %v", failed)
 	}
 }

@@ -80,7 +80,7 @@ func (r *Relay) Tell(ctx context.Context, organization task.ID, events []task.Ev
 		return nil
 	}
 	if err := r.hooks.Told(ctx, organization, events); err != nil {
-		return fmt.Errorf("relay: tell hooks: %w: %w", task.ErrUnavailable, err)
+		return fmt.Errorf("relay: tell hooks: %w", err)
 	}
 	return nil
 }
