@@ -43,7 +43,8 @@ func TestLists(t *testing.T) {
 	var middle time.Time
 	for n := range 6 {
 		if n == 3 {
-			middle = w.clock.now()
+			time.Sleep(2 * time.Millisecond) // times are whole milliseconds
+			middle = w.clock.now().Truncate(time.Millisecond)
 		}
 		sent = append(sent, w.sent())
 	}
@@ -77,6 +78,8 @@ func TestLists(t *testing.T) {
 		{search + "?worker_handle=nobody", "asker", nil},
 		{search + "?context_id=" + contextOf(sent[2]), "asker", sent[2:3]},
 		{search + "?context_id=" + nowhere, "asker", nil},
+		{search + "?q=shipment", "asker", moved[:1]},
+		{search + "?q=AND+back", "asker", moved[1:2]},
 		{search + "?created_since=" + at(0) + "&direction=outbound", "asker", sent[:3]},
 		{search + "?created_since=" + at(time.Hour), "asker", nil},
 		{search + "?created_since=1960-01-01T00:00:00Z&limit=2", "asker", moved},
@@ -118,6 +121,7 @@ func TestLists(t *testing.T) {
 		{search + "?created_since=1", "asker", "created_since"},
 		{search + "?q=", "asker", "q"},
 		{search + "?q=" + strings.Repeat("a", 501), "asker", "q"},
+		{search + "?q=...", "asker", "q"},
 		{search + "?surprise=1", "asker", "surprise"},
 		{search + "?identity_id=x", "viewer", "identity_id"},
 		{search + "?identity_id=" + w.helper.ID.String(), "member", ""},

@@ -260,13 +260,14 @@ func match(method, path string) (resource string, parameters map[string]string) 
 func (w *world) do(r request) reply {
 	w.Helper()
 	e := r.event(w.key[r.as])
-	name := "refuse-route"
 	for _, route := range httpapi.Routes {
 		if route.Method == r.method && route.Path == e.Resource {
-			name = route.Endpoint
+			a := w.invoke(route.Endpoint, e)
+			w.agrees(route, a)
+			return a
 		}
 	}
-	return w.invoke(name, e)
+	return w.invoke("refuse-route", e)
 }
 
 func (w *world) invoke(function string, e events.APIGatewayProxyRequest) reply {
