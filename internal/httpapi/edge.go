@@ -217,7 +217,11 @@ func write(a answer, requestID string) (events.APIGatewayProxyResponse, error) {
 		return response, nil
 	}
 	for {
-		body, err := json.Marshal(a.body, json.FormatNilSliceAsNull(true))
+		body, raw := a.body.(lines)
+		var err error
+		if !raw {
+			body, err = json.Marshal(a.body, json.FormatNilSliceAsNull(true))
+		}
 		switch {
 		case err != nil:
 			return response, fmt.Errorf("httpapi: write: %w", err)

@@ -36,6 +36,7 @@ type row struct {
 //
 //	own coll fore  adm  mem view  fad  oper  rev none
 var routeTable = map[string]row{
+	"POST /v1/organizations/{id}/export":                       {want: "403 403 404 200 403 403 404 200 401 401"},
 	"GET /v1/a2a/messages":                                     {want: "200 200 200 200 200 200 200 403 401 401"},
 	"GET /v1/identities/{agent}/a2a/messages":                  {want: "200 403 404 200 200 200 404 404 401 401"},
 	"GET /v1/a2a/contexts":                                     {want: "200 200 200 200 200 200 200 403 401 401"},
@@ -142,6 +143,8 @@ func TestRouteByCaller(t *testing.T) {
 // everyRoute is a world with every function in it; those that wait for events don't.
 func everyRoute(t testing.TB) *world {
 	w := newEventsWorld(t)
+	w.handlers["export-organization"] = httpapi.ExportOrganization(w.edge, w.people,
+		directory.NewExporter(w.directory, w.storedTasks, w.logs))
 	w.handlers["stream-events"] = func(ctx context.Context, r events.APIGatewayProxyRequest) (events.APIGatewayProxyResponse, error) {
 		ctx, end := context.WithCancel(ctx)
 		defer end()

@@ -66,6 +66,8 @@ var Routes = []Route{
 	{"POST", "/v1/organizations/{id}/suspend", "manage-organizations", directory.RunService, task.EitherSide},
 	{"POST", "/v1/organizations/{id}/resume", "manage-organizations", directory.RunService, task.EitherSide},
 
+	{"POST", "/v1/organizations/{id}/export", "export-organization", directory.WriteOrg, task.EitherSide},
+
 	{"POST", "/v1/identities", "manage-identities", directory.WriteIdentities, task.EitherSide},
 	{"GET", "/v1/identities", "manage-identities", directory.ReadIdentities, task.EitherSide},
 	{"GET", "/v1/identities/{agent}", "manage-identities", directory.ReadIdentities, task.EitherSide},

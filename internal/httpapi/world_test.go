@@ -29,9 +29,14 @@ type world struct {
 	handlers map[string]httpapi.Handler
 	people   *directory.Service
 	tasks    *task.Service
-	faults   *localaws.Faults
-	clock    *clock
-	log      *syncBuffer
+	edge     *httpapi.Edge
+
+	directory   *store.Directory
+	storedTasks *store.Tasks
+
+	faults *localaws.Faults
+	clock  *clock
+	log    *syncBuffer
 
 	asker, helper, stranger directory.Identity
 	key                     map[string]string // secrets by who holds them
@@ -89,10 +94,12 @@ func newWorld(t testing.TB) *world {
 		Region: config.Region, BaseEndpoint: config.BaseEndpoint, Credentials: config.Credentials, HTTPClient: config.HTTPClient,
 	})
 	w := &world{TB: t, faults: faults, clock: &clock{}, log: &syncBuffer{}, key: map[string]string{}}
-	w.people = directory.NewService(store.NewDirectory(db, localaws.NewTable(t, "DirectoryTable")), directory.Options{
+	w.directory = store.NewDirectory(db, localaws.NewTable(t, "DirectoryTable"))
+	w.storedTasks = store.NewTasks(db, localaws.NewTable(t, "TasksTable"))
+	w.people = directory.NewService(w.directory, directory.Options{
 		Mint: directory.NewMint("stamp"), Remember: 30 * time.Second, Now: w.clock.now, Stage: "test", Buses: noBuses{},
 	})
-	w.tasks = task.NewService(store.NewTasks(db, localaws.NewTable(t, "TasksTable")), w.clock.now)
+	w.tasks = task.NewService(w.storedTasks, w.clock.now)
 	edge := httpapi.NewEdge(httpapi.Options{
 		Directory: w.people, Cursors: cursor.New("secret", w.clock.now), Log: w.log, Now: w.clock.now,
 		Meter: func(ctx context.Context) (context.Context, func() (read, write float64, calls int)) {
@@ -100,6 +107,7 @@ func newWorld(t testing.TB) *world {
 			return ctx, usage.Total
 		},
 	})
+	w.edge = edge
 	w.handlers = map[string]httpapi.Handler{
 		"send-task":      httpapi.SendTask(edge, w.people, w.tasks),
 		"read-task":      httpapi.ReadTask(edge, w.people, w.tasks),
