@@ -102,7 +102,10 @@ func TestLostAnswer(t *testing.T) {
 			b := b.in(t)
 			fault()
 			defer b.faults.Reset()
-			v := b.send(text("please"))
+			v, created, err := b.Send(t.Context(), task.Send{From: b.from, To: b.to, Message: text("please")})
+			if err != nil || !created {
+				t.Fatal(created, err)
+			}
 			b.whole(v, 1, 1, task.Submitted)
 		})
 		for _, w := range writes() {
@@ -429,6 +432,10 @@ func TestRenewalIsSeen(t *testing.T) {
 	}
 	if got := mustLoad(b, v.ID); got.Version != was.Version || got.Lease == nil || *got.Lease != *now.Lease {
 		t.Errorf("version %d, lease %+v", got.Version, got.Lease)
+	}
+	b.faults.On("PutItem").AnswerAfter(http.StatusInternalServerError, `{"__type":"InternalServerError"}`)
+	if _, err := b.tasks.Renew(t.Context(), mustLoad(b, v.ID), now); err != nil {
+		t.Errorf("a renewal whose answer was lost: %v", err)
 	}
 	if _, err := b.tasks.Renew(t.Context(), was, now); !errors.Is(err, task.ErrStale) {
 		t.Errorf("a renewal of what was read before another: %v", err)
