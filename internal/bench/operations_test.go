@@ -49,7 +49,7 @@ func TestOperations(t *testing.T) {
 		repeat = 1000
 	}
 	for _, name := range operations {
-		noted := &tape{next: w.config.HTTPClient, answers: map[string][]byte{}}
+		noted := &tape{next: w.config.HTTPClient, answers: map[question][]byte{}}
 		w.wire(noted)
 		w.read(open)             // the key of the requester
 		w.list("?state=working") // and of the worker

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os/exec"
 	"strings"
+	"sync/atomic"
 	"time"
 )
 
@@ -16,7 +17,6 @@ import (
 type runtimeAPI struct {
 	server   *http.Server
 	address  string
-	event    []byte
 	answered chan invocation
 }
 
@@ -26,25 +26,24 @@ type invocation struct {
 	fault bool
 }
 
-func newRuntimeAPI() (*runtimeAPI, error) {
+func newRuntimeAPI(event []byte) (*runtimeAPI, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
 	}
 	r := &runtimeAPI{address: listener.Addr().String(), answered: make(chan invocation, 1)}
-	served := false
+	var served atomic.Bool
 	const base = "/2018-06-01/runtime/"
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET "+base+"invocation/next", func(w http.ResponseWriter, q *http.Request) {
-		if served {
+		if served.Swap(true) {
 			<-q.Context().Done() // the next event never comes
 			return
 		}
-		served = true
 		w.Header().Set("Lambda-Runtime-Aws-Request-Id", "8476a536-e9f4-11e8-9739-2dfe598c3fcd")
 		w.Header().Set("Lambda-Runtime-Deadline-Ms", fmt.Sprint(time.Now().Add(20*time.Second).UnixMilli()))
 		w.Header().Set("Lambda-Runtime-Invoked-Function-Arn", "arn:aws:lambda:us-east-1:000000000000:function:bench")
-		w.Write(r.event)
+		w.Write(event)
 	})
 	answer := func(w http.ResponseWriter, q *http.Request) {
 		at := time.Now()
@@ -62,12 +61,11 @@ func newRuntimeAPI() (*runtimeAPI, error) {
 
 // start starts a program, gives it one event, and tells how long it took until it answered.
 func start(ctx context.Context, program string, env []string, event []byte) (took time.Duration, answer invocation, err error) {
-	r, err := newRuntimeAPI()
+	r, err := newRuntimeAPI(event)
 	if err != nil {
 		return 0, answer, err
 	}
 	defer r.server.Close()
-	r.event = event
 	ctx, stop := context.WithTimeout(ctx, 20*time.Second)
 	defer stop()
 	cmd := exec.CommandContext(ctx, program)
