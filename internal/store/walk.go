@@ -31,7 +31,7 @@ func since(t time.Time) []byte {
 	if t.IsZero() {
 		return nil
 	}
-	return binary.BigEndian.AppendUint64(nil, uint64(t.UnixMilli()+1))
+	return edge(t.UnixMilli() + 1)
 }
 
 // walk merges the queries of an identity's tasks, one for each side and state, by the time of the last change.
@@ -174,8 +174,8 @@ func (s *stream) fillWindows(ctx context.Context) error {
 	var all []*window
 	for to := s.rest.to; len(all) < windows && bytes.Compare(s.rest.from, to) < 0; {
 		from := s.rest.from
-		if edge := binary.BigEndian.AppendUint64(nil, uint64(max(0, timeOf(to)-s.width))); bytes.Compare(edge, from) > 0 {
-			from = edge
+		if at := timeOf(to) - s.width; at > 0 && bytes.Compare(edge(at), from) > 0 {
+			from = edge(at)
 		}
 		all = append(all, &window{span: span{from, to}})
 		to = from
@@ -231,6 +231,9 @@ func (s *stream) read(ctx context.Context, of span, limit int) (heads []head, mo
 	}
 	return heads, len(out.LastEvaluatedKey) > 0 && len(heads) > 0, nil
 }
+
+// edge is the position before every change of a millisecond.
+func edge(at int64) []byte { return binary.BigEndian.AppendUint64(nil, uint64(at)) }
 
 // timeOf is the time of a position, in milliseconds.
 func timeOf(position []byte) int64 {

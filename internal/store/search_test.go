@@ -1,0 +1,192 @@
+package store_test
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"baton/internal/localaws"
+	"baton/internal/store"
+	"baton/internal/store/storetest"
+	"baton/internal/task"
+)
+
+func (b *bench) found(q task.Query) (ids []task.ID) {
+	b.Helper()
+	q.Limit = 100
+	for {
+		page, err := b.List(b.T.Context(), q)
+		if err != nil {
+			b.Fatal(err)
+		}
+		for _, t := range page.Items {
+			ids = append(ids, t.ID)
+		}
+		if q.After = page.Next; q.After == nil {
+			return ids
+		}
+	}
+}
+
+// The examples of contract section 3, "q".
+func TestSearch(t *testing.T) {
+	b := newBench(t)
+	data := b.send(task.Draft{Parts: []task.Part{{Data: []byte(`{"orderId":4182,"lines":[4183,1.50]}`)}}})
+	two := b.send(text("please refund"))
+	if _, err := b.Reply(t.Context(), b.as(b.to, two), task.AskCaller, task.ID{}, text("which order")); err != nil {
+		t.Fatal(err)
+	}
+	file := b.send(task.Draft{Parts: []task.Part{{Text: new("see this")}, {File: &task.File{URI: "https://example.com/x", Name: "Straße_42.pdf"}}}})
+	for _, row := range []struct {
+		sentence, q string
+		want        []task.View
+	}{
+		{"a number in data is a word", "4182", []task.View{data}},
+		{"a longer number is another word", "41820", nil},
+		{"a number is found as written", "1.50", []task.View{data}},
+		{"and not as it is worth", "1.5", nil},
+		{"a key is a word", "ORDERID", []task.View{data}},
+		{"there is no stemming", "refunded", nil},
+		{"words may stand in different messages", "order refund", []task.View{two}},
+		{"every word must occur", "order refund nowhere", nil},
+		{"a phrase stands in one part", `"refund which"`, nil},
+		{"a phrase is words in a row", `"please refund"`, []task.View{two}},
+		{"in that order", `"refund please"`, nil},
+		{"an open quote runs to the end", `"which order`, []task.View{two}},
+		{"a file is found by its name, however it is folded", "STRASSE_42.PDF", []task.View{file}},
+	} {
+		t.Run(row.sentence, func(t *testing.T) {
+			b := b.in(t)
+			var want []task.ID
+			for _, v := range row.want {
+				want = append(want, v.ID)
+			}
+			if got := b.found(task.Query{Identity: b.to.Identity, Text: row.q}); !slices.Equal(got, want) {
+				t.Errorf("%s found %v, want %v", row.q, got, want)
+			}
+		})
+	}
+	for _, q := range []string{"...", `""`, "  "} {
+		var bad task.Invalid
+		if _, err := b.List(t.Context(), task.Query{Identity: b.to.Identity, Text: q, Limit: 1}); !errors.As(err, &bad) || bad[0].Field != "q" {
+			t.Errorf("%q: %v", q, err)
+		}
+		if _, err := b.SearchMessages(t.Context(), task.MessageQuery{Identity: b.to.Identity, Text: q, Limit: 1}); !errors.As(err, &bad) || bad[0].Field != "q" {
+			t.Errorf("%q in messages: %v", q, err)
+		}
+	}
+	for _, after := range [][]byte{{}, {1}, make([]byte, 23), make([]byte, 31), make([]byte, 30+17*19)} {
+		var bad task.Invalid
+		if _, err := b.List(t.Context(), task.Query{Identity: b.to.Identity, After: after, Limit: 1}); !errors.As(err, &bad) {
+			t.Errorf("list after %x: %v", after, err)
+		}
+		if _, err := b.SearchMessages(t.Context(), task.MessageQuery{Identity: b.to.Identity, After: after, Limit: 1}); !errors.As(err, &bad) {
+			t.Errorf("messages after %x: %v", after, err)
+		}
+	}
+}
+
+// Another's task is in no list and under no filter.
+func TestNobodySeesOthersTasks(t *testing.T) {
+	b := newBench(t)
+	v := b.send(text("secret"))
+	stranger := task.NewID()
+	for _, q := range []task.Query{{}, {Text: "secret"}, {Context: v.Context}, {State: task.Submitted}} {
+		q.Identity, q.Direction = stranger, task.Both
+		if got := b.found(q); len(got) > 0 {
+			t.Errorf("%+v found %v", q, got)
+		}
+	}
+	for _, q := range []task.MessageQuery{{}, {Text: "secret"}, {Context: v.Context}, {Task: v.ID}} {
+		q.Identity, q.Direction, q.Limit = stranger, task.Both, 10
+		if page, err := b.SearchMessages(t.Context(), q); err != nil || len(page.Items) > 0 {
+			t.Errorf("%+v found %v, %v", q, page.Items, err)
+		}
+	}
+	for viewer, sees := range map[task.Viewer]bool{
+		{Identity: stranger}:                       false,
+		{Organization: task.NewID()}:               false,
+		{Identity: b.to.Identity}:                  true,
+		{Identity: b.from.Identity}:                true,
+		{Organization: b.from.Organization}:        true,
+		{Identity: b.to.Identity, Side: task.Sent}: false,
+	} {
+		_, tasks, err := b.ReadContext(t.Context(), viewer, v.Context)
+		if sees && (err != nil || len(tasks) != 1) || !sees && !errors.Is(err, task.ErrNotFound) {
+			t.Errorf("%+v: %d tasks, %v", viewer, len(tasks), err)
+		}
+	}
+}
+
+// A long walk reads stretches of the index side by side, however unevenly the tasks lie in time, and loses nothing of
+// what one in fifty has.
+func TestLongWalk(t *testing.T) {
+	_, writer := newClients(t)
+	table := localaws.NewTable(t, "TasksTable")
+	tasks := store.NewTasks(writer, table)
+	tasks.AllowUnits(40)
+	from := task.Caller{Party: task.Party{Identity: task.NewID(), Organization: task.NewID(), Handle: "asker"}}
+	to := task.Party{Identity: task.NewID(), Organization: task.NewID(), Handle: "doer"}
+	seeder := storetest.NewSeeder(writer, table, time.Now().AddDate(-1, 0, 0))
+	r := rand.New(rand.NewPCG(5, 6))
+	const n = 600
+	var want []task.ID
+	for i := range n {
+		switch r.IntN(100) {
+		case 0:
+			seeder.Now = seeder.Now.Add(time.Duration(r.IntN(1000)) * time.Minute) // a gap
+		case 1, 2, 3, 4, 5, 6, 7, 8, 9:
+			seeder.Now = seeder.Now.Add(time.Duration(r.IntN(3)) * time.Millisecond) // else a burst
+		}
+		what := "usual"
+		if i%50 == 7 {
+			what = "rare"
+		}
+		v, _, err := seeder.Send(t.Context(), task.Send{From: from, To: to, Message: text(fmt.Sprintf("%s words of task %d", what, i))})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if what == "rare" {
+			want = append(want, v.ID)
+		}
+	}
+	if err := seeder.Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, limit := range []int{3, 100} {
+		got := map[task.ID]bool{}
+		pages, most := 0, 0.0
+		ctx, all := store.WithUsage(t.Context())
+		for q := (task.Query{Identity: to.Identity, Direction: task.Inbound, State: task.Submitted, Text: "rare", Limit: limit}); ; pages++ {
+			before, _, _ := all.Total()
+			page, err := tasks.List(ctx, q)
+			if err != nil {
+				t.Fatal(err)
+			}
+			after, _, _ := all.Total()
+			most = max(most, after-before)
+			for _, item := range page.Items {
+				if got[item.ID] {
+					t.Errorf("%s is shown twice", item.ID)
+				}
+				got[item.ID] = true
+			}
+			if q.After = page.Next; q.After == nil {
+				break
+			}
+		}
+		for _, id := range want {
+			if !got[id] {
+				t.Errorf("with pages of %d, %s is lost", limit, id)
+			}
+		}
+		units, _, calls := all.Total()
+		t.Logf("pages of %d: %d pages, %.0f read units, %d calls, %.0f units the dearest page", limit, pages+1, units, calls, most)
+		if len(got) != len(want) || limit == 100 && units > 0.15*n+float64(len(want)) {
+			t.Errorf("%d found, want %d, for %.0f read units", len(got), len(want), units)
+		}
+	}
+}
