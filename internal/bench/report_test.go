@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"slices"
@@ -11,6 +12,8 @@ import (
 	"sync"
 	"testing"
 	"text/tabwriter"
+
+	"baton/internal/relay"
 )
 
 var out = flag.String("out", "", "measure thoroughly, print a table and write the report to this file")
@@ -62,6 +65,7 @@ var report = struct {
 
 func TestMain(m *testing.M) {
 	flag.Parse()
+	relay.SetMetrics(io.Discard)
 	code := m.Run()
 	if thorough() {
 		if err := tell(); err != nil {

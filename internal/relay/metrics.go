@@ -13,6 +13,9 @@ import (
 // metrics is where lines in CloudWatch's embedded metric format go: a function's output is its log.
 var metrics io.Writer = os.Stdout
 
+// SetMetrics sends them elsewhere, for programs that are no function. Before the first relay is made.
+func SetMetrics(w io.Writer) { metrics = w }
+
 // metric is one value of a line.
 type metric struct {
 	Name  string
