@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -237,5 +238,36 @@ func TestFirst(t *testing.T) {
 	}
 	if got, err := log.First(t.Context(), task.NewID(), time.Time{}); err != nil || got != 1 {
 		t.Errorf("of an empty log: %d, %v, want 1", got, err)
+	}
+}
+
+func TestDeletedLogIsGone(t *testing.T) {
+	log, faults, db, table := newLog(t)
+	gone, kept := task.NewID(), task.NewID()
+	for _, id := range []task.ID{gone, kept} {
+		if _, err := db.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &table, Item: map[string]types.AttributeValue{
+			"p": &types.AttributeValueMemberB{Value: append([]byte{'H'}, id[:]...)},
+			"s": &types.AttributeValueMemberN{Value: "0"}, "q": &types.AttributeValueMemberN{Value: "4050"},
+		}}); err != nil {
+			t.Fatal(err)
+		}
+		appendAll(t, log, id, someEvents(id, 80, "x")) // over two partitions
+	}
+	faults.On("BatchWriteItem").After(1).Refuse()
+	if err := log.Delete(t.Context(), gone); !errors.Is(err, task.ErrUnavailable) {
+		t.Fatalf("%v, want ErrUnavailable", err)
+	}
+	for range 2 {
+		if err := log.Delete(t.Context(), gone); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if head, err := log.Head(t.Context(), gone); err != nil || !head.New {
+		t.Errorf("%+v, %v", head, err)
+	}
+	for id, want := range map[task.ID]int{gone: 0, kept: 80} {
+		if entries, err := log.Entries(t.Context(), id, 4050, 100); err != nil || len(entries) != want {
+			t.Errorf("%d entries, want %d; %v", len(entries), want, err)
+		}
 	}
 }
