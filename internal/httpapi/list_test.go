@@ -1,6 +1,7 @@
 package httpapi_test
 
 import (
+	"context"
 	"encoding/base64"
 	"fmt"
 	"net/url"
@@ -10,6 +11,8 @@ import (
 	"time"
 
 	"baton/internal/directory"
+	"baton/internal/httpapi"
+	"baton/internal/task"
 )
 
 // ids are the ids of a page's items, and the cursor behind it.
@@ -231,5 +234,45 @@ func TestWalkWhileOthersWrite(t *testing.T) {
 		if seen != 1 {
 			t.Errorf("task %s was seen %d times", id, seen)
 		}
+	}
+}
+
+// repeating shows the newest task of a list many times, as if there were as many like it.
+type repeating struct {
+	*task.Service
+	times int
+}
+
+func (r *repeating) List(ctx context.Context, q task.Query) (task.Page, error) {
+	page, err := r.Service.List(ctx, q)
+	if err == nil {
+		page.Items = slices.Repeat(page.Items[:1], r.times)
+	}
+	return page, err
+}
+
+// TestWholeListHasAnEnd fills the deprecated list to 5 MB, and one task over.
+func TestWholeListHasAnEnd(t *testing.T) {
+	w := newWorld(t)
+	// A text of which each character is six bytes of JSON.
+	w.object(w.do(request{method: "POST", path: "/v1/a2a/tasks", as: "asker", body: `{"target_handle":"helper","message":` + quote(strings.Repeat("\x01", 200)) + `}`}))
+	tasks := &repeating{w.tasks, 1}
+	w.handlers["list-tasks"] = httpapi.ListTasks(w.edge, tasks)
+	list := request{method: "GET", path: "/v1/a2a/tasks?identity_id=" + w.helper.ID.String(), as: "admin"}
+	one := len(w.do(list).body)
+	tasks.times = 2
+	each := len(w.do(list).body) - one
+	tasks.times = 1 + (5_000_000-one)/each
+	a := w.do(list)
+	if items := w.object(a)["items"].([]any); len(items) != tasks.times || len(a.body) > 5_000_000 || len(a.body) < 4_990_000 {
+		t.Errorf("%d tasks in %d bytes, want %d", len(items), len(a.body), tasks.times)
+	}
+	tasks.times++
+	if a := w.do(list); a.status != 400 || !strings.Contains(a.body, "/v1/a2a/tasks/search") {
+		t.Errorf("one more: %d %.300s", a.status, a.body)
+	}
+	tasks.times = 100_000
+	if a := w.do(list); a.status != 400 || !strings.Contains(a.body, "/v1/a2a/tasks/search") {
+		t.Errorf("many more: %d %.300s", a.status, a.body)
 	}
 }
