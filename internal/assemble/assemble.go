@@ -69,8 +69,8 @@ func Gate(db *dynamodb.Client, people *directory.Service) directory.Gate {
 	)}
 }
 
-// Cursors returns the sealer with the secrets of ID_SECRET.
-func Cursors() *cursor.Sealer { return cursor.New(lambdaenv.Var("ID_SECRET"), time.Now) }
+// Cursors returns the sealer with the secrets of CURSOR_SECRETS.
+func Cursors() *cursor.Sealer { return cursor.New(lambdaenv.Var("CURSOR_SECRETS"), time.Now) }
 
 // Edge returns the edge of an endpoint; cursors is nil where it pages through nothing.
 func Edge(people *directory.Service, cursors *cursor.Sealer) *httpapi.Edge {

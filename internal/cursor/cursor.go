@@ -27,10 +27,13 @@ type Sealer struct {
 const skew = time.Minute
 
 // New returns a sealer with the secrets in the given text, separated by commas: the first one seals, and the others
-// still open, so that a rotation breaks no walk that is under way.
+// still open, so that a rotation breaks no walk that is under way. It must have one.
 func New(secrets string, now func() time.Time) *Sealer {
 	s := &Sealer{now: now}
 	for secret := range strings.SplitSeq(secrets, ",") {
+		if secret = strings.TrimSpace(secret); secret == "" {
+			continue // anybody could seal with none
+		}
 		key := sha256.Sum256([]byte("baton cursor 1\x00" + secret))
 		block, _ := aes.NewCipher(key[:]) // fails only for another length of key
 		sealer, _ := cipher.NewGCM(block) // fails only for another block size

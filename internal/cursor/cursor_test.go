@@ -16,7 +16,8 @@ func TestCursor(t *testing.T) {
 	rotated := cursor.New("new,old", clock)
 
 	text := old.Seal(position, "a list")
-	for name, s := range map[string]*cursor.Sealer{"its own": old, "after a rotation": rotated} {
+	spaced := cursor.New(" new , old ,", clock)
+	for name, s := range map[string]*cursor.Sealer{"its own": old, "after a rotation": rotated, "with spaces": spaced} {
 		if got, err := s.Open(text, "a list"); err != nil || !bytes.Equal(got, position) {
 			t.Errorf("%s: %x, %v", name, got, err)
 		}
@@ -31,9 +32,15 @@ func TestCursor(t *testing.T) {
 	for name, open := range map[string]func() ([]byte, error){
 		"another list":   func() ([]byte, error) { return old.Open(text, "b list") },
 		"another secret": func() ([]byte, error) { return cursor.New("new", clock).Open(text, "a list") },
-		"nothing":        func() ([]byte, error) { return old.Open("", "a list") },
-		"garbage":        func() ([]byte, error) { return old.Open("???", "a list") },
-		"cut":            func() ([]byte, error) { return old.Open(text[:20], "a list") },
+		"the secret that is none": func() ([]byte, error) {
+			return spaced.Open(cursor.New("x", clock).Seal(position, "a list"), "a list")
+		},
+		"an old one's, after a rotation": func() ([]byte, error) {
+			return old.Open(rotated.Seal(position, "a list"), "a list")
+		},
+		"nothing": func() ([]byte, error) { return old.Open("", "a list") },
+		"garbage": func() ([]byte, error) { return old.Open("???", "a list") },
+		"cut":     func() ([]byte, error) { return old.Open(text[:20], "a list") },
 		"from the future": func() ([]byte, error) {
 			return cursor.New("old", func() time.Time { return now.Add(-time.Hour) }).Open(text, "a list")
 		},
