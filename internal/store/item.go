@@ -19,7 +19,7 @@ const (
 	attrReceived     = "r" // key of the index received: the worker and the code of the state
 	attrSent         = "t" // key of the index sent: the requester and the code of the state
 	attrUpdated      = "u" // sort key of both: see position
-	attrAttempt      = "a" // which write made the head, at random
+	attrAttempt      = "a" // which write made the head or the change, at random
 	attrHead         = "h" // the small fields of a head
 	attrChange       = "e" // the small fields of a change; the stream's filter looks for it
 	attrCaller       = "c" // the requester's handle

@@ -51,6 +51,30 @@ func TestConflictingWrites(t *testing.T) {
 	b.whole(mustLoad(b, v.ID), 2, 2, task.Working)
 }
 
+// Writes that are the same in every byte, at the same moment, are still two: one wins.
+func TestTwins(t *testing.T) {
+	b := newBench(t)
+	for range 10 {
+		v := mustLoad(b, b.send(text("please")).ID)
+		now := v.Task
+		now.Version, now.State, now.UpdatedAt = 2, task.Failed, v.UpdatedAt.Add(time.Millisecond)
+		change := task.Change{Task: v.ID, Number: 2, Cause: task.CauseSet, State: task.Failed, At: now.UpdatedAt, Caller: v.Caller, Target: v.Target}
+		var won atomic.Int32
+		atOnce(5, func(int) {
+			_, err := b.tasks.Save(t.Context(), v, now, change)
+			switch {
+			case err == nil:
+				won.Add(1)
+			case !errors.Is(err, task.ErrStale):
+				t.Error(err)
+			}
+		})
+		if won.Load() != 1 {
+			t.Errorf("%d of five twins won", won.Load())
+		}
+	}
+}
+
 // Writes that are all legal in any order are all made, however many come at once.
 func TestLegalWritesAllPass(t *testing.T) {
 	b := newBench(t)

@@ -30,6 +30,7 @@ func (s *Tasks) Save(ctx context.Context, was task.View, now task.Task, change t
 	items := []types.TransactWriteItem{s.put(next.item(), asAttempt, map[string]types.AttributeValue{
 		":was": binaryValue(old.attempt[:]),
 	})}
+	changes[0][attrAttempt] = binaryValue(next.attempt[:])
 	for _, item := range changes {
 		items = append(items, s.put(item, notThere, nil))
 	}
@@ -41,17 +42,11 @@ func (s *Tasks) Save(ctx context.Context, was task.View, now task.Task, change t
 	if err != nil {
 		return nil, err
 	}
-	if reasons != nil && !madeBy(reasons[0].Item, next.attempt) && !sameChange(reasons[1].Item, changes[0]) {
+	// The change says that this attempt was made even when others have written since.
+	if reasons != nil && !madeBy(reasons[0].Item, next.attempt) && !madeBy(reasons[1].Item, next.attempt) {
 		return nil, task.ErrStale
 	}
 	return next, nil
-}
-
-// sameChange says whether the change that is there is the one that was to be made: then it was made, its answer was
-// lost, and others have written since.
-func sameChange(there, made map[string]types.AttributeValue) bool {
-	a, b := logReader{item: there}, logReader{item: made}
-	return there != nil && bytes.Equal(a.bytes(attrChange), b.bytes(attrChange))
 }
 
 // Renew implements task.Store, for 6 write units.
