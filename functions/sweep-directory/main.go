@@ -1,4 +1,4 @@
-// Command sweep-directory serves no route: each minute it does what follows from deletions and suspensions, and tries
+// Command sweep-directory serves no route: each minute it does what follows from deletions, suspensions and purges, and tries
 // to make the buses for which there was no room.
 package main
 
@@ -20,10 +20,16 @@ func main() {
 	config := lambdaenv.AWS()
 	db := dynamodb.NewFromConfig(config)
 	organizations := store.NewDirectory(db, lambdaenv.Var("DIRECTORY_TABLE"))
+	tasks := store.NewTasks(db, lambdaenv.Var("TASKS_TABLE"))
+	buses := eventbridge.NewFromConfig(config)
 	lambda.Start(directory.NewSweeper(
 		organizations,
-		task.NewService(store.NewTasks(db, lambdaenv.Var("TASKS_TABLE")), time.Now),
-		relay.NewMaker(eventbridge.NewFromConfig(config), organizations).Archiving(lambdaenv.IntOr("ARCHIVE_DAYS", 0)),
+		task.NewService(tasks, time.Now),
+		relay.NewMaker(buses, organizations).Archiving(lambdaenv.IntOr("ARCHIVE_DAYS", 0)),
 		time.Now,
-	).Round)
+	).Erasing(directory.Erasers{
+		Task: tasks.Erase,
+		Log:  store.NewLog(db, lambdaenv.Var("EVENTS_TABLE"), tasks, time.Now).Erase,
+		Bus:  relay.DeleteBus(buses),
+	}).Round)
 }

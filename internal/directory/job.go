@@ -22,6 +22,7 @@ type JobKind string
 const (
 	EndTasks       JobKind = "end-tasks"       // of a deleted identity
 	MakeBus        JobKind = "make-bus"        // of an organization whose bus is pending
+	Purge          JobKind = "purge"           // of an organization with all its data
 	TellSuspension JobKind = "tell-suspension" // to the profiles of an organization's identities
 )
 

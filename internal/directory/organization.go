@@ -14,6 +14,7 @@ type Organization struct {
 	Name         string
 	Verified     bool
 	Suspended    bool
+	Purging      bool   // is being deleted with all its data; then it is suspended too
 	AWSAccountID string // may put rules for itself on the organization's bus; empty for none
 	LegacyEvents bool   // wants a2a.task.updated on its bus and webhooks too
 	Bus          Bus

@@ -67,9 +67,13 @@ func (s *Service) EditOrganization(ctx context.Context, p Principal, id string, 
 
 // SuspendOrganization stops an organization's keys, or lets them work again; its data stays. Its agents take
 // no more tasks of others: at once where it is looked up, within two minutes everywhere. Only the operator may.
-// Errors as for EditOrganization.
+// Errors as for EditOrganization, and
+// ErrTransition for one that is being purged.
 func (s *Service) SuspendOrganization(ctx context.Context, p Principal, id string, suspended bool) (Organization, error) {
 	return s.changeOrganization(ctx, p, id, RunService, func(o Organization) (Organization, error) {
+		if o.Purging && !suspended {
+			return Organization{}, ErrTransition
+		}
 		o.Suspended = suspended
 		return o, nil
 	})
@@ -93,10 +97,14 @@ func (s *Service) changeOrganization(
 			return nil
 		}
 		now.Version++
-		if now.Suspended == was.Suspended {
-			return s.store.SaveOrganization(ctx, was, now)
+		var jobs []Job
+		if now.Suspended != was.Suspended {
+			jobs = append(jobs, Job{Kind: TellSuspension, About: now.ID, CreatedAt: s.clock()})
 		}
-		return s.store.SaveOrganization(ctx, was, now, Job{Kind: TellSuspension, About: now.ID, CreatedAt: s.clock()})
+		if now.Purging != was.Purging {
+			jobs = append(jobs, Job{Kind: Purge, About: now.ID, CreatedAt: s.clock()})
+		}
+		return s.store.SaveOrganization(ctx, was, now, jobs...)
 	})
 	return now, err
 }

@@ -18,6 +18,9 @@ type Store interface {
 	// stored: ErrStale.
 	SaveOrganization(ctx context.Context, was, now Organization, jobs ...Job) error
 
+	// EraseOrganization deletes all that the directory has of an organization; its agents' handles stay taken.
+	EraseOrganization(ctx context.Context, id task.ID) error
+
 	// CreateIdentity stores a new identity and takes its handle: ErrHandleTaken.
 	CreateIdentity(ctx context.Context, i Identity) error
 	// Identity finds an agent by id, by handle, or by a handle that it had before. Deleted ones are found by id,

@@ -18,6 +18,8 @@ type Sweeper struct {
 	tasks Tasks
 	buses BusMaker
 	now   func() time.Time
+
+	erasers Erasers
 }
 
 // BusMaker makes the bus of an organization that has none, and says in the organization how it stands.
@@ -36,7 +38,14 @@ type Tasks interface {
 
 // NewSweeper returns a sweeper. now is the clock.
 func NewSweeper(store Store, tasks Tasks, buses BusMaker, now func() time.Time) *Sweeper {
-	return &Sweeper{store, tasks, buses, now}
+	return &Sweeper{store: store, tasks: tasks, buses: buses, now: now}
+}
+
+// Erasing is a sweeper that can purge too.
+func (s *Sweeper) Erasing(e Erasers) *Sweeper {
+	with := *s
+	with.erasers = e
+	return &with
 }
 
 // Round makes one pass over every job. It may be stopped at any time, and run beside another: it goes on with the next
@@ -60,6 +69,8 @@ func (s *Sweeper) pass(ctx context.Context, j Job) error {
 		found, err = s.endTasks(ctx, j.About)
 	case TellSuspension:
 		found, err = s.tellSuspension(ctx, j.About)
+	case Purge:
+		found, err = s.purge(ctx, j.About, settled && j.Clean == cleanPasses-1)
 	case MakeBus:
 		return s.makeBus(ctx, j)
 	default:
@@ -171,6 +182,9 @@ func (s *Sweeper) end(ctx context.Context, q task.Query, id task.ID) error {
 // it changed.
 func (s *Sweeper) tellSuspension(ctx context.Context, organization task.ID) (found int, err error) {
 	o, err := s.store.Organization(ctx, organization)
+	if errors.Is(err, ErrNotFound) {
+		return 0, nil // purged
+	}
 	if err != nil {
 		return 0, err
 	}

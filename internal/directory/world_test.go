@@ -19,6 +19,7 @@ type world struct {
 	*testing.T
 	*directory.Service
 	store    *store.Directory
+	table    string
 	faults   *localaws.Faults
 	mint     directory.Mint
 	clock    *clock
@@ -56,9 +57,10 @@ func newWorld(t *testing.T) *world {
 	config, faults := localaws.Config(t)
 	w := &world{
 		T: t, faults: faults, clock: &clock{}, mint: directory.NewMint("stamp"),
-		store:    store.NewDirectory(dynamodb.NewFromConfig(config), localaws.NewTable(t, "DirectoryTable")),
+		table:    localaws.NewTable(t, "DirectoryTable"),
 		operator: directory.Principal{Kind: directory.Operator},
 	}
+	w.store = store.NewDirectory(dynamodb.NewFromConfig(config), w.table)
 	w.Service = w.instance()
 	return w
 }

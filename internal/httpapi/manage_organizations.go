@@ -15,6 +15,7 @@ type Organizations interface {
 	Organization(ctx context.Context, p directory.Principal, id string, wants directory.Right) (directory.Organization, error)
 	EditOrganization(ctx context.Context, p directory.Principal, id string, e directory.OrganizationEdit) (directory.Organization, error)
 	SuspendOrganization(ctx context.Context, p directory.Principal, id string, suspended bool) (directory.Organization, error)
+	PurgeOrganization(ctx context.Context, p directory.Principal, id string) (directory.Organization, error)
 }
 
 type organizationBody struct {
@@ -40,6 +41,13 @@ func ManageOrganizations(e *Edge, organizations Organizations) Handler {
 		if c.request.HTTPMethod == http.MethodGet {
 			o, err := organizations.Organization(c, c.principal, c.organizationID(), c.route.Right)
 			return organizationAnswer(o, err)
+		}
+		if strings.HasSuffix(c.route.Path, "/purge") {
+			if err := c.noBody(); err != nil {
+				return answer{}, err
+			}
+			o, err := organizations.PurgeOrganization(c, c.principal, c.organizationID())
+			return answer{status: http.StatusAccepted, body: organizationOf(o)}, err
 		}
 		if suspended := strings.HasSuffix(c.route.Path, "/suspend"); suspended || strings.HasSuffix(c.route.Path, "/resume") {
 			if err := c.noBody(); err != nil {

@@ -84,7 +84,7 @@ var kinds = []struct {
 	{err: task.ErrTaskFull, status: 409, code: codeLimit, detail: "The task holds 500 messages; open another one."},
 	{err: task.ErrContextFull, status: 409, code: codeLimit, detail: "The conversation holds 100 tasks; start another one."},
 	{err: task.ErrLeaseLost, status: 409, code: codeLeaseLost, detail: "The lease is no longer current; the task may be another's."},
-	{err: directory.ErrTransition, status: 409, code: codeTransition, detail: "The connection can not go there from the state that it is in."},
+	{err: directory.ErrTransition, status: 409, code: codeTransition, detail: "It can not go there from the state that it is in."},
 	{err: directory.ErrHandleTaken, status: 409, code: codeHandleTaken, detail: "The handle is taken."},
 	{err: task.ErrGone, status: 410, code: codeCursorGone, detail: "Events are kept for 30 days, and the cursor is older: begin anew with since."},
 	{err: directory.ErrNoBus, status: 409, code: codeBusPending, detail: "The organization has no event bus yet; what it missed is sent when it has."},

@@ -66,6 +66,7 @@ var Routes = []Route{
 	{"POST", "/v1/organizations/{id}/suspend", "manage-organizations", directory.RunService, task.EitherSide},
 	{"POST", "/v1/organizations/{id}/resume", "manage-organizations", directory.RunService, task.EitherSide},
 
+	{"POST", "/v1/organizations/{id}/purge", "manage-organizations", directory.WriteOrg, task.EitherSide},
 	{"POST", "/v1/organizations/{id}/export", "export-organization", directory.WriteOrg, task.EitherSide},
 
 	{"POST", "/v1/identities", "manage-identities", directory.WriteIdentities, task.EitherSide},

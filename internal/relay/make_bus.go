@@ -65,6 +65,8 @@ func (m *Maker) MakeBus(ctx context.Context, id task.ID) error {
 			return ErrNoBus
 		case err != nil:
 			return err
+		case o.Purging:
+			return ErrNoBus
 		}
 		now := o
 		if now.Bus = m.Create(ctx, o); now.Bus != o.Bus {

@@ -142,6 +142,9 @@ func (d *Directory) Connections(
 		return nil, task.ID{}, err
 	}
 	for _, it := range items {
+		if it == nil {
+			continue // the other's organization was purged
+		}
 		c, err := parseConnection(it)
 		if err != nil {
 			return nil, task.ID{}, err

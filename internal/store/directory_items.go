@@ -22,6 +22,7 @@ type organizationRecord struct {
 	Name         string `json:"name"`
 	Verified     bool   `json:"verified,omitempty"`
 	Suspended    bool   `json:"suspended,omitempty"`
+	Purging      bool   `json:"purging,omitempty"`
 	AWSAccountID string `json:"account,omitempty"`
 	LegacyEvents bool   `json:"legacy,omitempty"`
 	BusName      string `json:"bus,omitempty"`
@@ -32,7 +33,7 @@ type organizationRecord struct {
 
 func organizationItem(o directory.Organization) dirItem {
 	return dirRecord(organizationKey(o.ID), o.Version, organizationRecord{
-		o.ID.String(), o.Name, o.Verified, o.Suspended, o.AWSAccountID, o.LegacyEvents,
+		o.ID.String(), o.Name, o.Verified, o.Suspended, o.Purging, o.AWSAccountID, o.LegacyEvents,
 		o.Bus.Name, o.Bus.ARN, string(o.Bus.Status), dirMillis(o.CreatedAt),
 	})
 }
@@ -45,7 +46,7 @@ func parseOrganization(it dirItem) (directory.Organization, error) {
 		return directory.Organization{}, fmt.Errorf("store: organization %q: malformed: %w", r.ID, err)
 	}
 	return directory.Organization{
-		ID: id, Name: r.Name, Verified: r.Verified, Suspended: r.Suspended, AWSAccountID: r.AWSAccountID,
+		ID: id, Name: r.Name, Verified: r.Verified, Suspended: r.Suspended, Purging: r.Purging, AWSAccountID: r.AWSAccountID,
 		LegacyEvents: r.LegacyEvents, CreatedAt: dirTime(r.CreatedAt), Version: version,
 		Bus: directory.Bus{Name: r.BusName, ARN: r.BusARN, Status: directory.BusStatus(r.BusStatus)},
 	}, nil

@@ -1,0 +1,101 @@
+package store
+
+import (
+	"context"
+
+	"baton/internal/directory"
+	"baton/internal/task"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+// EraseOrganization implements directory.Store. The organization's own item goes last: until then it can be begun again.
+func (d *Directory) EraseOrganization(ctx context.Context, id task.ID) error {
+	partition := organizationMark + id.String()
+	err := d.eachOf(ctx, partition, identityMark, func(it dirItem) error {
+		identity, _ := memberID(it, identityMark)
+		return d.eraseIdentity(ctx, identity, memberKey(id, identityMark, identity))
+	})
+	if err != nil {
+		return err
+	}
+	err = d.eachOf(ctx, partition, keyMark, func(it dirItem) error {
+		hash, err := listedHash(it)
+		if err != nil {
+			return err
+		}
+		key, _ := memberID(it, keyMark)
+		return d.erase(ctx, hashKey(hash), usageKey(key), memberKey(id, keyMark, key))
+	})
+	if err != nil {
+		return err
+	}
+	err = d.eachOf(ctx, hookMark+id.String(), "", func(it dirItem) error { return d.erase(ctx, dirKey(dirTextOf(it["p"]), dirTextOf(it["s"]))) })
+	if err != nil {
+		return err
+	}
+	return d.erase(ctx, organizationKey(id))
+}
+
+// eraseIdentity leaves nothing of an agent but its handles, which stay taken.
+func (d *Directory) eraseIdentity(ctx context.Context, id task.ID, listed dirItem) error {
+	err := d.eachOf(ctx, identityMark+id.String(), connectionMark, func(it dirItem) error {
+		connection, _ := memberID(it, connectionMark)
+		keys := []dirItem{connectedKey(id, connection)}
+		c, err := d.Connection(ctx, connection)
+		switch {
+		case err == nil:
+			keys = append(keys, connectionKey(connection))
+			if c.State.Live() {
+				keys = append(keys, pairKey(c.Requester.Identity, c.Target.Identity))
+			}
+		case !isNotFound(err):
+			return err
+		}
+		return d.erase(ctx, keys...)
+	})
+	if err != nil {
+		return err
+	}
+	i, err := d.Identity(ctx, directory.Ref{ID: id})
+	if isNotFound(err) {
+		return d.erase(ctx, listed)
+	}
+	if err != nil {
+		return err
+	}
+	taken := handleKey(i.Handle)
+	taken["i"] = dirText(id.String())
+	if _, err := d.transact(ctx, d.put(taken, "", nil)); err != nil {
+		return err
+	}
+	return d.erase(ctx, rulesKey(id), discoverKey(id), openKey(id), identityKey(id), listed)
+}
+
+// eachOf calls f for all items of a partition whose sort keys begin with a prefix.
+func (d *Directory) eachOf(ctx context.Context, partition, prefix string, f func(dirItem) error) error {
+	for after, more := "", true; more; {
+		var page []dirItem
+		var err error
+		if page, more, err = d.list(ctx, partition, prefix, after, dirBatch); err != nil {
+			return err
+		}
+		for _, it := range page {
+			after = dirTextOf(it["s"])
+			if err := f(it); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// erase deletes items, which may be gone already, in one transaction.
+func (d *Directory) erase(ctx context.Context, keys ...dirItem) error {
+	writes := make([]types.TransactWriteItem, len(keys))
+	for n, k := range keys {
+		writes[n] = types.TransactWriteItem{Delete: &types.Delete{TableName: &d.table, Key: k}}
+	}
+	_, err := d.transact(ctx, writes...)
+	return err
+}
