@@ -142,8 +142,8 @@ func (b *bench) walk(q task.Query, between func()) (ids []task.ID) {
 
 func TestListsAgainstAModel(t *testing.T) {
 	b := newBench(t)
-	c := newCrowd(b, 1, 150)
-	for i := range 400 {
+	c := newCrowd(b, 1, 120)
+	for i := range 100 {
 		q := c.query()
 		if got, want := c.walk(q, func() {}), c.want(q); !slices.Equal(got, want) {
 			t.Fatalf("query %d %+v: %d tasks, want %d\n%v\n%v", i, q, len(got), len(want), got, want)
@@ -155,9 +155,9 @@ func TestListsAgainstAModel(t *testing.T) {
 // most once a page.
 func TestWalksWhileOthersWrite(t *testing.T) {
 	b := newBench(t)
-	for seed := range uint64(4) {
+	for seed := range uint64(2) {
 		c := newCrowd(b, 100+seed, 60)
-		for walk := range 15 {
+		for walk := range 10 {
 			q := c.query()
 			q.Limit = 1 + c.random.IntN(6)
 			q.State = ""
