@@ -160,6 +160,7 @@ func (c *Client) request(ctx context.Context, do call, body []byte) (*http.Reque
 		}
 	}
 	set("Authorization", "Bearer "+c.key)
+	set("Accept", "application/json") // without one the largest answers have their longest texts cut
 	set("User-Agent", c.agent)
 	set("X-Act-As-Identity", c.actAs)
 	set("If-Match", do.options.ifMatch)

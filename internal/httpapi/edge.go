@@ -196,22 +196,25 @@ type shrinkable interface{ shrink() bool }
 
 // finish writes an answer, and the log line about it.
 func (e *Edge) finish(a answer, record *record) events.APIGatewayProxyResponse {
-	response, err := write(a, record.requestID)
+	response, err := write(a, record)
 	if err != nil {
 		record.cause = err
 		a = problemOf(err)
-		response, _ = write(a, record.requestID) // a problem has nothing that can fail
+		response, _ = write(a, record) // a problem has nothing that can fail
 	}
 	record.end(e, response.StatusCode, a)
 	return response
 }
 
 // write turns an answer into what the gateway takes.
-func write(a answer, requestID string) (events.APIGatewayProxyResponse, error) {
+//
+// It goes as text, which as JSON inside of JSON may be twice as long. Base64 is what stands against that, but the gateway
+// decodes it only for a request with an Accept header; the others get an answer that leaves more out.
+func write(a answer, record *record) (events.APIGatewayProxyResponse, error) {
 	if p, ok := a.body.(*problem); ok {
-		p.RequestID = requestID
+		p.RequestID = record.requestID
 	}
-	response := events.APIGatewayProxyResponse{StatusCode: a.status, Headers: headers(a, requestID)}
+	response := events.APIGatewayProxyResponse{StatusCode: a.status, Headers: headers(a, record.requestID)}
 	if a.body == nil {
 		delete(response.Headers, "Content-Type")
 		return response, nil
@@ -228,7 +231,7 @@ func write(a answer, requestID string) (events.APIGatewayProxyResponse, error) {
 		case len(body) <= mostAnswer && quotedLen(body) <= mostBuffered:
 			response.Body = string(body)
 			return response, nil
-		case len(body) <= mostAnswer && base64.StdEncoding.EncodedLen(len(body)) <= mostBuffered:
+		case record.accepts && len(body) <= mostAnswer && base64.StdEncoding.EncodedLen(len(body)) <= mostBuffered:
 			response.Body, response.IsBase64Encoded = base64.StdEncoding.EncodeToString(body), true
 			return response, nil
 		}

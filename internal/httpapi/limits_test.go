@@ -169,3 +169,43 @@ func TestFullTask(t *testing.T) {
 		t.Errorf("a replay into a full context: %s", got)
 	}
 }
+
+// TestLargestAnswers has tasks of the largest messages there may be, of characters that take more room in JSON, and in
+// JSON inside of JSON.
+func TestLargestAnswers(t *testing.T) {
+	w := newWorld(t)
+	for name, text := range map[string]string{"plain": strings.Repeat("x", 262_000), "quotes": strings.Repeat(`"`, 131_000), "control": strings.Repeat("\x01", 43_600), "wide": strings.Repeat("語", 87_000)} {
+		part := `{"text":` + quote(text) + `}`
+		body := `"parts":[` + strings.Join([]string{part, part, part, part}, ",") + `]`
+		for _, accept := range []string{"", "application/json"} {
+			header := map[string]string{"Prefer": "return=minimal"}
+			if accept != "" {
+				header["Accept"] = accept
+			}
+			id := w.object(w.do(request{method: "POST", path: "/v1/a2a/tasks", as: "asker", body: `{"target_handle":"helper",` + body + `}`, header: header}))["id"].(string)
+			delete(header, "Prefer")
+			w.object(w.do(request{method: "POST", path: "/v1/a2a/tasks/" + id + "/reply", as: "helper", body: `{"intent":"progress",` + body + `}`, header: header}))
+			whole := strings.Join([]string{text, text, text, text}, "\n")
+			check := func(a reply) {
+				t.Helper()
+				o := w.object(a)
+				messages, artifacts := o["messages"].([]any), o["artifacts"].([]any)
+				newest := messages[len(messages)-1].(map[string]any)["parts"].([]any)
+				if len(a.body) > 5_000_000 || o["history_truncated"] != true || len(newest) != 4 || newest[3].(map[string]any)["text"] != text || len(artifacts) != 1 {
+					t.Errorf("%s, Accept: %s: %d bytes, %d messages, truncated %v", name, accept, len(a.body), len(messages), o["history_truncated"])
+				}
+				if clipped := o["clipped"] == true; clipped != (o["result"] != whole) || clipped != (o["message"] != whole) || clipped && accept != "" {
+					t.Errorf("%s, Accept: %s: clipped %v", name, accept, clipped)
+				}
+			}
+			check(w.do(request{method: "POST", path: "/v1/a2a/tasks/" + id + "/reply", as: "helper", body: `{"intent":"complete",` + body + `}`, header: header}))
+			check(w.do(request{method: "GET", path: "/v1/a2a/tasks/" + id, as: "asker", header: header}))
+			for _, limit := range []string{"1", "100"} {
+				path := "/v1/a2a/tasks/" + id + "/messages?limit=" + limit
+				page := w.do(request{method: "GET", path: path, as: "asker", header: header})
+				w.object(page)
+			}
+			w.object(w.do(request{method: "GET", path: "/v1/identities/asker/a2a/tasks?direction=outbound", as: "asker", header: header}))
+		}
+	}
+}

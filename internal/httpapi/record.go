@@ -18,6 +18,7 @@ type record struct {
 	method    string
 	route     string
 	requestID string
+	accepts   bool // the request has an Accept header
 	principal directory.Principal
 	usage     func() (read, write float64, calls int)
 	cause     error
@@ -76,6 +77,7 @@ var requestMetrics = []metricsSet{{
 func (e *Edge) begin(endpoint string, r events.APIGatewayProxyRequest) *record {
 	return &record{
 		began: e.Now(), endpoint: endpoint, method: r.HTTPMethod, route: r.Resource, requestID: r.RequestContext.RequestID,
+		accepts: lower(r)["accept"] != "",
 	}
 }
 

@@ -144,14 +144,24 @@ func viewWire(v task.View) taskWire {
 	return w
 }
 
-// shrink leaves out the oldest message.
+// shrink leaves out the oldest message, or when there is but one, the rest of long texts, as lists do: they stand in
+// messages and artifacts too.
 func (w *taskWire) shrink() bool {
-	if w.Messages == nil || len(*w.Messages) <= 1 {
-		return false
+	if w.Messages != nil && len(*w.Messages) > 1 {
+		*w.Messages = (*w.Messages)[1:]
+		w.HistoryTruncated = true
+		return true
 	}
-	*w.Messages = (*w.Messages)[1:]
-	w.HistoryTruncated = true
-	return true
+	was := w.Clipped
+	for _, text := range []**string{&w.Message, &w.Result, &w.Question, &w.Error} {
+		if *text == nil {
+			continue
+		}
+		if clip := task.NewClip(**text); clip.Cut {
+			*text, w.Clipped = &clip.Text, true
+		}
+	}
+	return w.Clipped && !was
 }
 
 func textOf(c task.Clip) *string {

@@ -288,8 +288,11 @@ func (w *world) invoke(function string, e events.APIGatewayProxyRequest) reply {
 	if err != nil {
 		w.Fatalf("%s %s: a handler returned an error: %v", e.HTTPMethod, e.Path, err)
 	}
+	if text, err := json.Marshal(a); err != nil || len(text) > 6_291_456 {
+		w.Errorf("%s %s: Lambda takes no answer of %d bytes: %v", e.HTTPMethod, e.Path, len(text), err)
+	}
 	body := a.Body
-	if a.IsBase64Encoded {
+	if a.IsBase64Encoded && e.Headers["Accept"] != "" { // as the gateway does
 		plain, err := base64.StdEncoding.DecodeString(body)
 		w.must(err)
 		body = string(plain)
