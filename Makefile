@@ -42,7 +42,7 @@ FORCE:
 
 .PHONY: test
 test: lint $(LOCAL) ## everything that CI runs: lint, then all tests, those of the deployed whole on a local AWS of their own
-	@$(LOCAL) test go test -race -shuffle=on ./...
+	@$(LOCAL) test go test -race -shuffle=on -timeout 20m ./...
 
 .PHONY: bench
 bench: ## what operations cost, how that grows and how long functions take to start: a table, and .local/bench.json
