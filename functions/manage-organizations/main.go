@@ -5,6 +5,7 @@
 //	PATCH /v1/organizations/{id}
 //	POST /v1/organizations/{id}/suspend
 //	POST /v1/organizations/{id}/resume
+//	POST /v1/organizations/{id}/purge
 package main
 
 import (
