@@ -1,7 +1,7 @@
-// Command baton-queues looks at the queues of what failed for good, and sends it on its way again.
+// Command queues looks at the queues of what failed for good, and sends it on its way again.
 //
-//	baton-queues -stack baton-prod look
-//	baton-queues -stack baton-prod redrive
+//	go run ./internal/queues/cmd -stack baton-prod look
+//	go run ./internal/queues/cmd -stack baton-prod redrive
 //
 // It works with the credentials, region and endpoint of the environment. What is told twice by a redrive is logged once.
 package main
@@ -32,7 +32,7 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	if err := run(ctx, *stack, flag.Arg(0)); err != nil {
-		fmt.Fprintln(os.Stderr, "baton-queues:", err)
+		fmt.Fprintln(os.Stderr, "queues:", err)
 		os.Exit(1)
 	}
 }

@@ -1,6 +1,6 @@
-// Package baton has the tests of the tree as a whole: that what one word names is there in every place, and that no room
+// Package layout has the tests of the tree as a whole: that what one word names is there in every place, and that no room
 // imports what it must not.
-package baton
+package layout
 
 import (
 	"encoding/json"
@@ -17,6 +17,14 @@ import (
 
 	"go.yaml.in/yaml/v3"
 )
+
+// TestMain runs the tests at the top of the tree.
+func TestMain(m *testing.M) {
+	if err := os.Chdir("../.."); err != nil {
+		panic(err)
+	}
+	os.Exit(m.Run())
+}
 
 // function is a function of the template.
 type function struct {
