@@ -91,6 +91,10 @@ deploy-local: $(LOCAL) ## deploy the wrapped form to the local AWS, beside what 
 	@$(INFRA) go run ./cmd -local -env $(ENV) -template ../template.yaml -out ../template.local.json
 	@$(LOCAL) up-wrapped
 
+.PHONY: sam-local
+sam-local: sam-tools ## every function with its sample events, then the main job, in sam's containers (docs/sam-local.md)
+	@$(LOCAL) test go run ./internal/samlocal/cmd
+
 .PHONY: test-infra
 test-infra: sam-tools ## the tests of the wrapped form; need node, 20 or newer
 	@wrong=$$(gofmt -l infra); [ -z "$$wrong" ] || { echo "gofmt these: $$wrong"; exit 1; }

@@ -77,6 +77,11 @@ func (w *wrap) alarms() []alarm {
 			measures: []measure{{"Baton", "BusEventsWaiting", nil, "Maximum"}},
 			period:   300, above: 0, periods: 3,
 		},
+		{
+			name: "delivery-failures", meaning: "Webhook deliveries were given up after all their tries.",
+			measures: []measure{{"Baton", "DeliveriesParked", nil, "Sum"}},
+			period:   300, above: 0, periods: 1,
+		},
 	}
 	for _, id := range w.source.ids(tableType) {
 		all = append(all, alarm{

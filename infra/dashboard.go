@@ -46,6 +46,7 @@ func (w *wrap) addDashboard() {
 		{"Age of the oldest change not yet told, and of the stream", append(baton("Maximum", "OldestChangeAge"), relay...)},
 		{"Changes", baton("Sum", "ChangesRelayed", "ChangesToRetry", "ChangesFailed")},
 		{"Buses", append(baton("Sum", "BusEvents", "BusFailures", "BusesGone"), baton("Maximum", "BusEventsWaiting")...)},
+		{"Webhook deliveries", baton("Sum", "DeliveriesMade", "DeliveriesFailed", "DeliveriesParked")},
 		{"Queues", queues},
 		{"Tables: units", units},
 		{"Tables: refusals", throttles},

@@ -51,12 +51,13 @@ func (t Tree) Deploy(ctx context.Context, s Server, a Application, functions map
 	if _, err := s.call(ctx, "s3", http.MethodPut, "/"+codeBucket, nil); err != nil {
 		return nil, err
 	}
-	template, err := t.render(a.Template, func(folder string) (string, error) {
+	template, err := t.Render(a.Template, func(folder string) (string, error) {
 		f, ok := functions[path.Join(path.Dir(a.Template), folder)]
 		if !ok {
 			return "", fmt.Errorf("%s names %q, which holds no program", a.Template, folder)
 		}
-		return s.upload(ctx, f)
+		object, err := s.upload(ctx, f)
+		return "s3://" + codeBucket + "/" + object, err
 	})
 	if err != nil {
 		return nil, err

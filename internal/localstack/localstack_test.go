@@ -59,13 +59,13 @@ Resources:
 	if err := os.WriteFile(tree.Path("template.yaml"), []byte(template), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	out, err := tree.render("template.yaml", func(folder string) (string, error) { return folder + ".zip", nil })
+	out, err := tree.Render("template.yaml", func(folder string) (string, error) { return "s3://code/" + folder + ".zip", nil })
 	if err != nil {
 		t.Fatal(err)
 	}
 	text := string(out)
 	if strings.Contains(text, "ResponseTransferMode") || !strings.Contains(text, "!Ref Api") ||
-		!strings.Contains(text, "CodeUri: s3://"+codeBucket+"/functions/stream-events.zip") {
+		!strings.Contains(text, "CodeUri: s3://code/functions/stream-events.zip") {
 		t.Errorf("got\n%s", text)
 	}
 }

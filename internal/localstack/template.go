@@ -16,8 +16,8 @@ var notHere = map[string]bool{
 	"RESPONSE_TRANSFER_MODE": true, // and the functions must know
 }
 
-// render is a template of the tree as the local AWS takes it, with the code of each function at the place that key tells.
-func (t Tree) render(name string, key func(folder string) (string, error)) ([]byte, error) {
+// Render is a template of the tree as the local AWS takes it, with the code of each function at the place that uri tells.
+func (t Tree) Render(name string, uri func(folder string) (string, error)) ([]byte, error) {
 	text, err := os.ReadFile(t.Path(filepath.FromSlash(name)))
 	if err != nil {
 		return nil, err
@@ -26,13 +26,13 @@ func (t Tree) render(name string, key func(folder string) (string, error)) ([]by
 	if err := yaml.Unmarshal(text, &template); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	if err := rewrite(&template, key); err != nil {
+	if err := rewrite(&template, uri); err != nil {
 		return nil, err
 	}
 	return yaml.Marshal(&template)
 }
 
-func rewrite(n *yaml.Node, key func(folder string) (string, error)) error {
+func rewrite(n *yaml.Node, uri func(folder string) (string, error)) error {
 	if n.Kind == yaml.MappingNode {
 		kept := n.Content[:0]
 		for i := 0; i+1 < len(n.Content); i += 2 {
@@ -41,18 +41,18 @@ func rewrite(n *yaml.Node, key func(folder string) (string, error)) error {
 				continue
 			}
 			if name.Value == "CodeUri" {
-				object, err := key(strings.Trim(value.Value, "./"))
+				place, err := uri(strings.Trim(value.Value, "./"))
 				if err != nil {
 					return err
 				}
-				value.SetString("s3://" + codeBucket + "/" + object)
+				value.SetString(place)
 			}
 			kept = append(kept, name, value)
 		}
 		n.Content = kept
 	}
 	for _, child := range n.Content {
-		if err := rewrite(child, key); err != nil {
+		if err := rewrite(child, uri); err != nil {
 			return err
 		}
 	}
