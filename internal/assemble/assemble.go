@@ -4,6 +4,7 @@ package assemble
 
 import (
 	"context"
+	"log"
 	"os"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	"baton/internal/lambdaenv"
 	"baton/internal/store"
 	"baton/internal/task"
+	"baton/internal/webhook"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 )
@@ -67,6 +69,21 @@ func Gate(db *dynamodb.Client, people *directory.Service) directory.Gate {
 		},
 		time.Now,
 	)}
+}
+
+// Receivers returns which addresses webhooks may have: public ones, and those of LOCAL_RECEIVERS, which is empty but on a
+// developer's machine.
+func Receivers() webhook.Addresses {
+	local, err := webhook.ParseLocal(os.Getenv("LOCAL_RECEIVERS"))
+	if err != nil {
+		log.Fatal(err)
+	}
+	return webhook.Addresses{Local: local}
+}
+
+// Deliveries returns the deliveries in the table that EVENTS_TABLE names.
+func Deliveries(db *dynamodb.Client) *store.Deliveries {
+	return store.NewDeliveries(db, lambdaenv.Var("EVENTS_TABLE"), Logs(db), time.Now)
 }
 
 // Cursors returns the sealer with the secrets of CURSOR_SECRETS.

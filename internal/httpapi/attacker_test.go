@@ -21,6 +21,7 @@ func TestAttackerGetsNothing(t *testing.T) {
 	w.must(err)
 	key, _, err := w.people.CreateKey(t.Context(), w.in(w.key["admin"]), directory.NewKeyRequest{Role: directory.Viewer})
 	w.must(err)
+	hook, delivery := w.toldHook()
 	cursors := map[string]string{}
 	for _, path := range []string{"/v1/a2a/tasks/search", "/v1/identities/asker/a2a/sent/tasks", "/v1/identities", "/v1/keys", "/v1/a2a/tasks/" + first["id"].(string) + "/messages"} {
 		as, header := "asker", map[string]string{}
@@ -48,9 +49,10 @@ func TestAttackerGetsNothing(t *testing.T) {
 		"claim-task":           `{"max":10}`,
 		"replay-events":        `{"from_sequence":1,"to_sequence":9}`,
 		"manage-access":        `{"rules":[]}`,
+		"manage-webhooks":      `{"url":"https://8.8.8.8/","identity_id":"AGENT"}`, // without events none is made
 	}
-	real := []string{"TASK", first["id"].(string), "CONTEXT", first["context_id"].(string), "ORGANIZATION", victim, "CONNECTION", connection.ID.String(), "KEY", key.KeyID.String()}
-	none := []string{"TASK", nowhere, "CONTEXT", nowhere, "ORGANIZATION", nowhere, "CONNECTION", nowhere, "KEY", nowhere}
+	real := []string{"TASK", first["id"].(string), "CONTEXT", first["context_id"].(string), "ORGANIZATION", victim, "CONNECTION", connection.ID.String(), "KEY", key.KeyID.String(), "HOOK", hook.ID.String(), "DELIVERY", delivery.ID.String()}
+	none := []string{"TASK", nowhere, "CONTEXT", nowhere, "ORGANIZATION", nowhere, "CONNECTION", nowhere, "KEY", nowhere, "HOOK", nowhere, "DELIVERY", nowhere}
 	calls := 0
 	for _, route := range httpapi.Routes {
 		id := "TASK"
@@ -59,14 +61,16 @@ func TestAttackerGetsNothing(t *testing.T) {
 			id = "ORGANIZATION"
 		case strings.Contains(route.Path, "/connections/"):
 			id = "CONNECTION"
+		case strings.Contains(route.Path, "/webhooks/"):
+			id = "HOOK"
 		case strings.Contains(route.Path, "/keys/"):
 			id = "KEY"
 		case strings.Contains(route.Path, "/contexts/"):
 			id = "CONTEXT"
 		}
-		path := strings.NewReplacer("{id}", id, "{agent}", "AGENT", "{callee}", "AGENT").Replace(route.Path)
+		path := strings.NewReplacer("{id}", id, "{agent}", "AGENT", "{callee}", "AGENT", "{delivery}", "DELIVERY").Replace(route.Path)
 		body := bodies[route.Endpoint]
-		if route.Method == "GET" || strings.HasSuffix(path, "e") && strings.Contains(path, "CONNECTION") || strings.HasSuffix(path, "/suspend") || strings.HasSuffix(path, "/resume") || route.Method == "DELETE" || strings.HasSuffix(path, "/cancel") {
+		if route.Method == "GET" || strings.HasSuffix(path, "e") && strings.Contains(path, "CONNECTION") || strings.HasSuffix(path, "/suspend") || strings.HasSuffix(path, "/resume") || route.Method == "DELETE" || strings.HasSuffix(path, "/cancel") || strings.HasSuffix(path, "-secret") || strings.HasSuffix(path, "/redeliver") {
 			body = ""
 		}
 		if route.Method == "POST" && (route.Path == "/v1/organizations" || route.Path == "/v1/identities") {

@@ -8,6 +8,7 @@ import (
 
 	"baton/internal/directory"
 	"baton/internal/task"
+	"baton/internal/webhook"
 )
 
 // problem is an answer that says what is wrong (RFC 9457, contract section 6).
@@ -74,6 +75,7 @@ var kinds = []struct {
 	{err: task.ErrNotFound, status: 404, code: codeNotFound, detail: "There is no such thing, or none that this key may know of."},
 	{err: task.ErrContextNotFound, status: 404, code: codeNotFound, detail: "There is no such conversation of these two agents."},
 	{err: directory.ErrNotFound, status: 404, code: codeNotFound, detail: "There is no such thing, or none that this key may know of."},
+	{err: webhook.ErrNotFound, status: 404, code: codeNotFound, detail: "There is no such thing, or none that this key may know of."},
 	{err: directory.ErrForbidden, status: 403, code: codeForbidden, detail: "This key may not do that."},
 	{err: task.ErrWorkerOnly, status: 403, code: codeForbidden, detail: "Only the agent that the task was sent to may do that."},
 	{err: task.ErrRequesterOnly, status: 403, code: codeForbidden, detail: "Only the agent that sent the task may do that."},
@@ -83,6 +85,7 @@ var kinds = []struct {
 	{err: task.ErrTransition, status: 409, code: codeTransition, detail: "The task can not go there from the state that it is in."},
 	{err: task.ErrTaskFull, status: 409, code: codeLimit, detail: "The task holds 500 messages; open another one."},
 	{err: task.ErrContextFull, status: 409, code: codeLimit, detail: "The conversation holds 100 tasks; start another one."},
+	{err: webhook.ErrTooMany, status: 409, code: codeLimit, detail: "The organization has 50 webhooks; delete one."},
 	{err: task.ErrLeaseLost, status: 409, code: codeLeaseLost, detail: "The lease is no longer current; the task may be another's."},
 	{err: directory.ErrTransition, status: 409, code: codeTransition, detail: "It can not go there from the state that it is in."},
 	{err: directory.ErrHandleTaken, status: 409, code: codeHandleTaken, detail: "The handle is taken."},

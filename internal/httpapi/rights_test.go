@@ -94,6 +94,14 @@ var routeTable = map[string]row{
 	"POST /v1/a2a/connections/{id}/revoke":                     {want: "200 404 404 200 200 403 404 403 401 401"},
 	"GET /v1/identities/{agent}/a2a/access":                    {want: "200 403 404 200 200 200 404 404 401 401"},
 	"PUT /v1/identities/{agent}/a2a/access":                    {want: "200 403 404 200 200 403 404 404 401 401", body: `{"rules":[]}`},
+	"POST /v1/webhooks":                                        {want: "403 403 403 201 403 403 201 403 401 401", body: `{"url":"https://8.8.8.8/","events":["a2a.task.created"]}`},
+	"GET /v1/webhooks":                                         {want: "403 403 403 200 200 200 200 403 401 401"},
+	"GET /v1/webhooks/{id}":                                    {want: "403 403 403 200 200 200 404 403 401 401"},
+	"PATCH /v1/webhooks/{id}":                                  {want: "403 403 403 200 403 403 404 403 401 401", body: `{"enabled":false}`},
+	"DELETE /v1/webhooks/{id}":                                 {want: "403 403 403 204 403 403 404 403 401 401"},
+	"POST /v1/webhooks/{id}/rotate-secret":                     {want: "403 403 403 200 403 403 404 403 401 401"},
+	"GET /v1/webhooks/{id}/deliveries":                         {want: "403 403 403 200 200 200 404 403 401 401"},
+	"POST /v1/webhooks/{id}/deliveries/{delivery}/redeliver":   {want: "403 403 403 202 403 403 404 403 401 401"},
 	"GET /v1/discover":                                         {want: "200 200 200 200 200 200 200 200 401 401"},
 }
 
@@ -200,6 +208,16 @@ func (w *world) fixture(route httpapi.Route, r row, unique string) fixture {
 	switch {
 	case strings.HasPrefix(route.Path, "/v1/organizations/"):
 		id = w.in(w.key["admin"]).Organization.String()
+	case strings.HasPrefix(route.Path, "/v1/webhooks/"):
+		mine := w.in(w.key["admin"]).Organization // which may have 50, and no more
+		there, err := w.hooks.Hooks(w.Context(), mine)
+		w.must(err)
+		for _, old := range there {
+			w.must(w.hooks.Delete(w.Context(), mine, old.ID))
+		}
+		h, d := w.toldHook()
+		id = h.ID.String()
+		f.path = strings.ReplaceAll(f.path, "{delivery}", d.ID.String())
 	case strings.HasPrefix(route.Path, "/v1/keys/"):
 		k, _, err := w.people.CreateKey(w.Context(), w.in(w.key["admin"]), directory.NewKeyRequest{Role: directory.Viewer})
 		w.must(err)

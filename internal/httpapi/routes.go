@@ -90,6 +90,15 @@ var Routes = []Route{
 
 	{"GET", "/v1/discover", "discover-agents", directory.Discover, task.EitherSide},
 
+	{"POST", "/v1/webhooks", "manage-webhooks", directory.WriteWebhooks, task.EitherSide},
+	{"GET", "/v1/webhooks", "manage-webhooks", directory.ReadWebhooks, task.EitherSide},
+	{"GET", "/v1/webhooks/{id}", "manage-webhooks", directory.ReadWebhooks, task.EitherSide},
+	{"PATCH", "/v1/webhooks/{id}", "manage-webhooks", directory.WriteWebhooks, task.EitherSide},
+	{"DELETE", "/v1/webhooks/{id}", "manage-webhooks", directory.WriteWebhooks, task.EitherSide},
+	{"POST", "/v1/webhooks/{id}/rotate-secret", "manage-webhooks", directory.WriteWebhooks, task.EitherSide},
+	{"GET", "/v1/webhooks/{id}/deliveries", "manage-webhooks", directory.ReadWebhooks, task.EitherSide},
+	{"POST", "/v1/webhooks/{id}/deliveries/{delivery}/redeliver", "manage-webhooks", directory.WriteWebhooks, task.EitherSide},
+
 	{"GET", "/v1/events", "list-events", directory.ReadTasks, task.EitherSide},
 	{"GET", "/v1/events/wait", "wait-events", directory.ReadTasks, task.EitherSide},
 	{"GET", "/v1/events/stream", "stream-events", directory.ReadTasks, task.EitherSide},

@@ -16,6 +16,7 @@ import (
 	"baton/internal/localaws"
 	"baton/internal/store"
 	"baton/internal/task"
+	"baton/internal/webhook"
 
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -37,6 +38,9 @@ type world struct {
 	faults *localaws.Faults
 	clock  *clock
 	log    *syncBuffer
+
+	hooks *webhook.Service
+	told  *store.Deliveries
 
 	asker, helper, stranger directory.Identity
 	key                     map[string]string // secrets by who holds them
@@ -131,6 +135,7 @@ func newWorld(t testing.TB) *world {
 		"manage-access":        httpapi.ManageAccess(edge, w.people),
 		"discover-agents":      httpapi.DiscoverAgents(edge, w.people),
 	}
+	w.serveWebhooks(edge)
 	shop, other := w.organization("shop"), w.organization("other")
 	w.key["admin"], w.key["foreign admin"] = shop.Secret, other.Secret
 	for _, role := range []directory.Role{directory.Member, directory.Viewer} {

@@ -28,7 +28,10 @@ type Application struct {
 }
 
 // Baton is the application of template.yaml.
-var Baton = Application{Stack: "baton", Template: "template.yaml", Parameters: map[string]string{"Stage": stageName}}
+var Baton = Application{Stack: "baton", Template: "template.yaml", Parameters: map[string]string{
+	"Stage":          stageName,
+	"LocalReceivers": "127.0.0.1:0", // so that a webhook can be tried without a public address
+}}
 
 // Wrapped is the application as infra wraps it, without what the local AWS does not know.
 var Wrapped = Application{

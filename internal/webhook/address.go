@@ -3,6 +3,7 @@ package webhook
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"net/netip"
 	"net/url"
@@ -36,7 +37,8 @@ var errAddress = errors.New("webhook: not a public address")
 // Safe for concurrent use; the zero value is the strict one.
 type Addresses struct {
 	// Local are addresses that may be called although they aren't public, and by plain http too where the URL names one
-	// literally. For development on one machine: set from the environment only, never from anything that a user sends.
+	// literally; the port 0 stands for every port. For development on one machine: set from the environment only, never
+	// from anything that a user sends.
 	Local []netip.AddrPort
 	// Resolver is the system's when nil.
 	Resolver *net.Resolver
@@ -49,6 +51,27 @@ var public = ssrf.New(ssrf.WithAnyPort(), ssrf.WithAnyNetwork())
 // isPublic takes IPv4 in its IPv6-mapped form for what it is: that is how it is dialed.
 func isPublic(ip netip.Addr) bool { return public.SafeAddr(ip.Unmap()) == nil }
 
+// ParseLocal reads Addresses.Local from a text such as 127.0.0.1:0,[::1]:8443; none from an empty one.
+func ParseLocal(s string) (local []netip.AddrPort, err error) {
+	for text := range strings.SplitSeq(s, ",") {
+		if text = strings.TrimSpace(text); text == "" {
+			continue
+		}
+		at, err := netip.ParseAddrPort(text)
+		if err != nil {
+			return nil, fmt.Errorf("webhook: local addresses: %w", err)
+		}
+		local = append(local, at)
+	}
+	return local, nil
+}
+
+func (a Addresses) isLocal(target netip.AddrPort) bool {
+	return slices.ContainsFunc(a.Local, func(l netip.AddrPort) bool {
+		return l == target || l.Port() == 0 && l.Addr() == target.Addr()
+	})
+}
+
 // guard is a net.Dialer's Control: it runs for each address of a name, after the last look-up and before the connect.
 func (a Addresses) guard(_, address string, _ syscall.RawConn) error {
 	target, err := netip.ParseAddrPort(address)
@@ -56,7 +79,7 @@ func (a Addresses) guard(_, address string, _ syscall.RawConn) error {
 		return errAddress
 	}
 	target = netip.AddrPortFrom(target.Addr().Unmap(), target.Port())
-	if slices.Contains(a.Local, target) || isPublic(target.Addr()) {
+	if a.isLocal(target) || isPublic(target.Addr()) {
 		return nil
 	}
 	return errAddress
@@ -89,7 +112,7 @@ func (a Addresses) Check(ctx context.Context, raw string) (string, error) {
 		return "", invalidURL("has a host name that can't be resolved")
 	}
 	for _, ip := range ips {
-		if !isPublic(ip) && !slices.Contains(a.Local, netip.AddrPortFrom(ip.Unmap(), portOf(u))) {
+		if !isPublic(ip) && !a.isLocal(netip.AddrPortFrom(ip.Unmap(), portOf(u))) {
 			// Which address stays unsaid: it would tell a stranger about our network's names.
 			return "", invalidURL("leads to an address that is not public")
 		}
@@ -137,7 +160,7 @@ func (a Addresses) parse(raw string) (u *url.URL, message string) {
 	if message != "" {
 		return nil, message
 	}
-	local := ip.IsValid() && slices.Contains(a.Local, netip.AddrPortFrom(ip, port))
+	local := ip.IsValid() && a.isLocal(netip.AddrPortFrom(ip, port))
 	if ip.IsValid() && !local && !isPublic(ip) {
 		return nil, "must not name an address that is not public"
 	}

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"baton/internal/directory"
+	"baton/internal/hookqueue"
 	"baton/internal/localaws"
 	"baton/internal/relay"
 	"baton/internal/store"
@@ -138,7 +139,7 @@ func newWorld(t *testing.T) *world {
 	out, err := w.queues.CreateQueue(t.Context(), &sqs.CreateQueueInput{QueueName: aws.String(localaws.Unique("deliveries"))})
 	w.must(err)
 	w.url = *out.QueueUrl
-	w.queue = &delayed{real: webhook.NewSQS(w.queues, w.url), clock: w.clock}
+	w.queue = &delayed{real: hookqueue.New(w.queues, w.url), clock: w.clock}
 	buses := relay.NewBuses(eventbridge.NewFromConfig(config), localaws.Unique("baton")+"-")
 	w.relay = relay.New(w.log, buses, nil, w.directory, webhook.NewFan(w.directory, w.directory, w.queue), nil)
 	addresses := webhook.Addresses{Local: []netip.AddrPort{w.receivers.at}}
@@ -257,7 +258,7 @@ func (w *world) receive() (batch []events.SQSMessage) {
 // handle gives a batch to the worker. What fails is at once in the queue again.
 func (w *world) handle(batch []events.SQSMessage) (failed int) {
 	w.Helper()
-	response, err := webhook.Handle(w.worker)(w.Context(), events.SQSEvent{Records: batch})
+	response, err := hookqueue.Handle(w.worker)(w.Context(), events.SQSEvent{Records: batch})
 	w.must(err)
 	for _, m := range batch {
 		again := slices.ContainsFunc(response.BatchItemFailures, func(f events.SQSBatchItemFailure) bool { return f.ItemIdentifier == m.MessageId })

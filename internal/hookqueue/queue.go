@@ -1,4 +1,8 @@
-package webhook
+// Package hookqueue is the queue in which deliveries to webhooks wait to be made: jobs of package webhook as messages of
+// SQS. It is a room of its own so that only the functions that queue link the client of SQS.
+//
+// What a job means, and what comes of it, stays out.
+package hookqueue
 
 import (
 	"context"
@@ -11,24 +15,27 @@ import (
 	"time"
 
 	"baton/internal/task"
+	"baton/internal/webhook"
 
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 )
 
-// SQS is a Queue, and hands what is in it to a worker.
+// SQS implements webhook.Queue. Safe for concurrent use.
 type SQS struct {
 	client sqsClient
 	url    string
 }
 
+var _ webhook.Queue = (*SQS)(nil)
+
 type sqsClient interface {
 	SendMessageBatch(context.Context, *sqs.SendMessageBatchInput, ...func(*sqs.Options)) (*sqs.SendMessageBatchOutput, error)
 }
 
-// NewSQS returns the queue with a URL.
-func NewSQS(client sqsClient, url string) *SQS { return &SQS{client, url} }
+// New returns the queue with a URL.
+func New(client sqsClient, url string) *SQS { return &SQS{client, url} }
 
 // message is a job as it stands in the queue.
 type message struct {
@@ -45,9 +52,9 @@ const (
 	putTries = 3  // of what SQS does not take at once
 )
 
-// Put implements Queue. Jobs of one hook are one group, so that a queue that is long for one hook is short for the others
+// Put implements webhook.Queue. Jobs of one hook are one group, so that a queue that is long for one hook is short for the others
 // (AWS, "Amazon SQS fair queues").
-func (q *SQS) Put(ctx context.Context, delay time.Duration, jobs ...Job) error {
+func (q *SQS) Put(ctx context.Context, delay time.Duration, jobs ...webhook.Job) error {
 	for chunk := range slices.Chunk(jobs, batch) {
 		if err := q.put(ctx, delay, chunk); err != nil {
 			return err
@@ -56,14 +63,14 @@ func (q *SQS) Put(ctx context.Context, delay time.Duration, jobs ...Job) error {
 	return nil
 }
 
-func (q *SQS) put(ctx context.Context, delay time.Duration, jobs []Job) error {
+func (q *SQS) put(ctx context.Context, delay time.Duration, jobs []webhook.Job) error {
 	entries := make([]types.SendMessageBatchRequestEntry, len(jobs))
 	for i, j := range jobs {
 		body, err := json.Marshal(message{
 			j.Organization.String(), j.Hook.String(), j.Event.String(), j.Type, j.Sequence, j.Tries,
 		})
 		if err != nil {
-			return fmt.Errorf("webhook: encode job: %w", err)
+			return fmt.Errorf("hookqueue: encode job: %w", err)
 		}
 		entries[i] = types.SendMessageBatchRequestEntry{
 			Id: new(strconv.Itoa(i)), MessageBody: new(string(body)), DelaySeconds: int32(delay / time.Second),
@@ -73,7 +80,7 @@ func (q *SQS) put(ctx context.Context, delay time.Duration, jobs []Job) error {
 	for range putTries {
 		out, err := q.client.SendMessageBatch(ctx, &sqs.SendMessageBatchInput{QueueUrl: &q.url, Entries: entries})
 		if err != nil {
-			return fmt.Errorf("webhook: queue deliveries: %w: %w", task.ErrUnavailable, err)
+			return fmt.Errorf("hookqueue: queue deliveries: %w: %w", task.ErrUnavailable, err)
 		}
 		failed := map[string]bool{}
 		for _, f := range out.Failed {
@@ -84,13 +91,13 @@ func (q *SQS) put(ctx context.Context, delay time.Duration, jobs []Job) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("webhook: queue deliveries: %w: %d of %d were not taken", task.ErrUnavailable, len(entries), len(jobs))
+	return fmt.Errorf("hookqueue: queue deliveries: %w: %d of %d were not taken", task.ErrUnavailable, len(entries), len(jobs))
 }
 
 // Handle gives a batch of messages to the worker, side by side: a slow receiver holds up only itself. Those that ask for
 // the same go one after the other, so that the second finds it done. The answer names the messages that must come again.
 // The error is always nil.
-func Handle(w *Worker) func(context.Context, events.SQSEvent) (events.SQSEventResponse, error) {
+func Handle(w *webhook.Worker) func(context.Context, events.SQSEvent) (events.SQSEventResponse, error) {
 	return func(ctx context.Context, in events.SQSEvent) (response events.SQSEventResponse, _ error) {
 		var mu sync.Mutex
 		var wg sync.WaitGroup
@@ -115,22 +122,24 @@ func Handle(w *Worker) func(context.Context, events.SQSEvent) (events.SQSEventRe
 	}
 }
 
-func handle(ctx context.Context, w *Worker, in events.SQSMessage) (err error) {
+func handle(ctx context.Context, w *webhook.Worker, in events.SQSMessage) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("webhook: panic: %v", p)
+			err = fmt.Errorf("hookqueue: panic: %v", p)
 		}
 	}()
 	var m message
 	if err := json.Unmarshal([]byte(in.Body), &m); err != nil {
-		return fmt.Errorf("webhook: malformed message: %w", err)
+		return fmt.Errorf("hookqueue: malformed message: %w", err)
 	}
 	organization, ok1 := task.ParseID(m.Organization)
 	hook, ok2 := task.ParseID(m.Hook)
 	event, ok3 := task.ParseID(m.Event)
 	if !ok1 || !ok2 || !ok3 || m.Sequence < 1 {
-		return fmt.Errorf("webhook: malformed message")
+		return fmt.Errorf("hookqueue: malformed message")
 	}
 	received, _ := strconv.Atoi(in.Attributes["ApproximateReceiveCount"])
-	return w.Do(ctx, Job{organization, hook, event, m.Type, m.Sequence, m.Tries}, received > 1)
+	return w.Do(ctx, webhook.Job{
+		Organization: organization, Hook: hook, Event: event, Type: m.Type, Sequence: m.Sequence, Tries: m.Tries,
+	}, received > 1)
 }

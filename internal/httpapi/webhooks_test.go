@@ -1,0 +1,211 @@
+package httpapi_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"baton/internal/hookqueue"
+	"baton/internal/httpapi"
+	"baton/internal/localaws"
+	"baton/internal/store"
+	"baton/internal/task"
+	"baton/internal/webhook"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+)
+
+// serveWebhooks adds the endpoint of webhooks, which may have public addresses only.
+func (w *world) serveWebhooks(edge *httpapi.Edge) {
+	w.Helper()
+	config, _ := localaws.Config(w)
+	db, queues := dynamodb.NewFromConfig(config), sqs.NewFromConfig(config)
+	queue, err := queues.CreateQueue(w.Context(), &sqs.CreateQueueInput{QueueName: aws.String(localaws.Unique("deliveries"))})
+	w.must(err)
+	w.told = store.NewDeliveries(db, localaws.NewTable(w, "EventsTable"), nil, w.clock.now)
+	w.hooks = webhook.NewService(w.directory, w.told, hookqueue.New(queues, *queue.QueueUrl), webhook.Addresses{}, w.clock.now)
+	w.handlers["manage-webhooks"] = httpapi.ManageWebhooks(edge, w.hooks)
+}
+
+// toldHook is a hook of shop with a delivery that was parked.
+func (w *world) toldHook() (webhook.Hook, webhook.Delivery) {
+	w.Helper()
+	of := w.in(w.key["admin"]).Organization
+	url, types := "https://8.8.8.8/in", []string{"a2a.task.created"}
+	h, err := w.hooks.Create(w.Context(), of, webhook.Edit{URL: &url, Events: &types})
+	w.must(err)
+	return h, w.parked(h, 1)
+}
+
+func (w *world) parked(h webhook.Hook, sequence int64) webhook.Delivery {
+	w.Helper()
+	now := w.clock.now().Truncate(time.Millisecond)
+	d := webhook.NewDelivery(h.ID, task.NewID(), task.EventCreated, sequence, now)
+	d = d.After(webhook.Outcome{Result: webhook.Gone, Problem: webhook.ProblemStatus, Status: 410, Response: "go away"}, now, 0)
+	w.must(w.told.SaveDelivery(w.Context(), h.Organization, d))
+	return d
+}
+
+func (w *world) admin(method, path, body string) reply {
+	w.Helper()
+	return w.do(request{method: method, path: path, as: "admin", body: body})
+}
+
+func TestAWebhookFromItsMakingToItsEnd(t *testing.T) {
+	w := newWorld(t)
+	made := w.object(w.admin("POST", "/v1/webhooks", `{"url":"https://8.8.8.8:8443/in?x=1","events":["a2a.task.message","a2a.task.created"],"identity_id":"@Asker"}`))
+	id, secret := made["id"].(string), made["secret"].(string)
+	if made["url"] != "https://8.8.8.8:8443/in?x=1" || fmt.Sprint(made["events"]) != "[a2a.task.created a2a.task.message]" || made["identity_id"] != w.asker.ID.String() ||
+		made["enabled"] != true || made["disabled_reason"] != nil || !strings.HasPrefix(secret, "whsec_") {
+		t.Errorf("made %v", made)
+	}
+	path := "/v1/webhooks/" + id
+	for _, as := range []string{"admin", "member", "viewer"} {
+		read := w.object(w.do(request{method: "GET", path: path, as: as}))
+		if _, shown := read["secret"]; shown || read["id"] != id {
+			t.Errorf("read by %s: %v", as, read)
+		}
+	}
+	edited := w.object(w.admin("PATCH", path, `{"enabled":false,"identity_id":"","events":["webhook.disabled"]}`))
+	if edited["enabled"] != false || edited["identity_id"] != nil || fmt.Sprint(edited["events"]) != "[webhook.disabled]" || edited["url"] != made["url"] || edited["secret"] != nil {
+		t.Errorf("edited %v", edited)
+	}
+	rotated := w.object(w.admin("POST", path+"/rotate-secret", ""))
+	if rotated["secret"] == secret || !strings.HasPrefix(rotated["secret"].(string), "whsec_") || rotated["previous_secret_until"] == nil {
+		t.Errorf("rotated %v", rotated)
+	}
+	if strings.Contains(w.log.take(), "whsec_") {
+		t.Error("a secret is in the log")
+	}
+	if a := w.admin("DELETE", path, ""); a.status != 204 {
+		t.Errorf("deleted: %d", a.status)
+	}
+	for _, c := range [][2]string{{"GET", ""}, {"DELETE", ""}, {"GET", "/deliveries"}, {"POST", "/rotate-secret"}} {
+		if a := w.admin(c[0], path+c[1], ""); a.status != 404 {
+			t.Errorf("%s %s after the end: %d", c[0], c[1], a.status)
+		}
+	}
+}
+
+func TestWebhooksAndDeliveriesByPages(t *testing.T) {
+	w := newWorld(t)
+	h, _ := w.toldHook()
+	want := []string{h.ID.String()}
+	for range 4 {
+		w.clock.forward(time.Millisecond * 5)
+		want = append(want, w.object(w.admin("POST", "/v1/webhooks", `{"url":"https://8.8.8.8/","events":["a2a.task.created"]}`))["id"].(string))
+	}
+	if got := w.walk("/v1/webhooks?limit=2", "id"); fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("hooks %v, want %v", got, want)
+	}
+	var ids []string
+	for n := int64(6); n > 1; n-- {
+		ids = append(ids, w.parked(h, n).ID.String())
+	}
+	got := w.walk("/v1/webhooks/"+h.ID.String()+"/deliveries?limit=2", "id")
+	if len(got) != 6 || fmt.Sprint(got[:5]) != fmt.Sprint(ids) {
+		t.Errorf("deliveries %v, want first %v", got, ids)
+	}
+}
+
+// walk follows the cursors of a list and returns a field of all items.
+func (w *world) walk(path, field string) (all []string) {
+	w.Helper()
+	for next := path; ; {
+		page := w.object(w.admin("GET", next, ""))
+		for _, item := range page["items"].([]any) {
+			all = append(all, item.(map[string]any)[field].(string))
+		}
+		cursor, more := page["next_cursor"].(string)
+		if !more {
+			return all
+		}
+		next = path + "&cursor=" + cursor
+	}
+}
+
+func TestRedeliverIsAccepted(t *testing.T) {
+	w := newWorld(t)
+	h, d := w.toldHook()
+	path := "/v1/webhooks/" + h.ID.String() + "/deliveries"
+	item := w.object(w.admin("GET", path, ""))["items"].([]any)[0].(map[string]any)
+	attempt := item["attempts"].([]any)[0].(map[string]any)
+	if item["status"] != "parked" || item["event_type"] != "a2a.task.created" || attempt["status_code"] != 410.0 || attempt["response"] != "go away" || attempt["problem"] != "http_status" {
+		t.Errorf("%v", item)
+	}
+	a := w.admin("POST", path+"/"+d.ID.String()+"/redeliver", "")
+	if again := w.object(a); a.status != 202 || again["status"] != "pending" || again["next_attempt_at"] == nil || again["id"] != d.ID.String() {
+		t.Errorf("%d %v", a.status, again)
+	}
+	for _, none := range []string{nowhere, "x", task.NewID().String()} {
+		if a := w.admin("POST", path+"/"+none+"/redeliver", ""); a.status != 404 {
+			t.Errorf("delivery %s: %d", none, a.status)
+		}
+	}
+}
+
+// What may not be called is refused when the hook is made and when it is edited, by a 400 that says so and nothing more.
+func TestAddressesThatAreRefused(t *testing.T) {
+	w := newWorld(t)
+	h, _ := w.toldHook()
+	for _, url := range []string{
+		"http://8.8.8.8/", "https://127.0.0.1/", "https://[::1]/", "https://[::ffff:127.0.0.1]/", "https://2130706433/", "https://0177.0.0.1/",
+		"https://0x7f.1/", "https://127.1/", "https://169.254.169.254/latest/meta-data/", "https://[fd00:ec2::254]/", "https://10.0.0.1/",
+		"https://172.16.0.1/", "https://192.168.1.1/", "https://100.64.0.1/", "https://0.0.0.0/", "https://[fe80::1]/", "https://[fc00::1]/",
+		"https://localhost/", "https://user:pass@8.8.8.8/", "https://8.8.8.8:22/", "https://8.8.8.8/#x", "ftp://8.8.8.8/", "8.8.8.8", "",
+		"https://metadata/", "https://127.0.0.1\\@8.8.8.8/", "https://①②⑦.0.0.1/",
+	} {
+		body := `{"url":` + quote(url) + `,"events":["a2a.task.created"]}`
+		for _, a := range []reply{w.admin("POST", "/v1/webhooks", body), w.admin("PATCH", "/v1/webhooks/"+h.ID.String(), body)} {
+			if p := w.problem(a); p.Status != 400 || p.Errors[0].Field != "url" {
+				t.Errorf("%s: %+v", url, p)
+			}
+		}
+	}
+}
+
+func TestWebhooksThatAreRefused(t *testing.T) {
+	w := newWorld(t)
+	for body, want := range map[string]string{
+		`{}`:                                     "400 url events",
+		`{"url":"https://8.8.8.8/"}`:             "400 events",
+		`{"events":[]}`:                          "400 url",
+		`{"url":"https://8.8.8.8/","events":[]}`: "400 events",
+		`{"url":"https://8.8.8.8/","events":["a2a.task.created","nothing"]}`:                       "400 events[1]",
+		`{"url":"https://8.8.8.8/","events":["a2a.task.created","a2a.task.created"]}`:              "400 events[1]",
+		`{"url":"https://8.8.8.8/","events":["a2a.task.created"],"secret":"whsec_x"}`:              "400 secret",
+		`{"url":"https://8.8.8.8/","events":"a2a.task.created"}`:                                   "400 events",
+		`{"url":"https://8.8.8.8/","events":["a2a.task.created"],"enabled":1}`:                     "400 enabled",
+		`{"url":"https://8.8.8.8/","events":["a2a.task.created"],"identity_id":"-"}`:               "400 identity_id",
+		`{"url":"https://8.8.8.8/","events":["a2a.task.created"],"identity_id":"stranger"}`:        "404",
+		`{"url":"https://8.8.8.8/","events":["a2a.task.created"],"identity_id":"` + nowhere + `"}`: "404",
+	} {
+		p := w.problem(w.admin("POST", "/v1/webhooks", body))
+		got := fmt.Sprint(p.Status)
+		for _, e := range p.Errors {
+			got += " " + e.Field
+		}
+		if got != want {
+			t.Errorf("%s: %s, want %s", body, got, want)
+		}
+	}
+}
+
+func TestAnOrganizationHas50Webhooks(t *testing.T) {
+	w := newWorld(t)
+	body := `{"url":"https://8.8.8.8/","events":["a2a.task.created"]}`
+	for range webhook.MaxHooks {
+		if a := w.admin("POST", "/v1/webhooks", body); a.status != 201 {
+			t.Fatalf("%d %s", a.status, a.body)
+		}
+	}
+	if a := w.admin("POST", "/v1/webhooks", body); w.outcome(a) != "limit_reached" || a.status != 409 {
+		t.Errorf("%d %s", a.status, a.body)
+	}
+	if got := w.walk("/v1/webhooks?limit=20", "id"); len(got) != webhook.MaxHooks {
+		t.Errorf("%d are listed", len(got))
+	}
+}
