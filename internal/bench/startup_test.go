@@ -109,11 +109,12 @@ func environments(t *testing.T, tree localstack.Tree) map[string][]string {
 		t.Fatal(err)
 	}
 	value := func(name string, n yaml.Node) string {
+		parameter, isParameter := template.Parameters[n.Value]
 		switch {
 		case strings.HasSuffix(name, "URL"):
 			return empty.URL
-		case n.Kind == yaml.ScalarNode && n.Tag == "!Ref" && template.Parameters[n.Value].Default != "":
-			return template.Parameters[n.Value].Default
+		case n.Kind == yaml.ScalarNode && n.Tag == "!Ref" && isParameter:
+			return parameter.Default // which may be empty
 		case n.Kind == yaml.ScalarNode && !strings.HasPrefix(n.Tag, "!") || n.Tag == "!!int" || n.Tag == "!!str":
 			return n.Value
 		}
