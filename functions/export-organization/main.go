@@ -16,10 +16,12 @@ import (
 func main() {
 	db := assemble.Database()
 	people := assemble.Directory(db)
+	stored := store.NewDirectory(db, lambdaenv.Var("DIRECTORY_TABLE"))
 	exporter := directory.NewExporter(
-		store.NewDirectory(db, lambdaenv.Var("DIRECTORY_TABLE")),
+		stored,
 		store.NewTasks(db, lambdaenv.Var("TASKS_TABLE")),
 		assemble.Logs(db),
+		assemble.Deliveries(db).Of(stored),
 	)
 	lambda.Start(httpapi.ExportOrganization(assemble.Edge(people, assemble.Cursors()), people, exporter))
 }

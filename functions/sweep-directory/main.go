@@ -22,14 +22,16 @@ func main() {
 	organizations := store.NewDirectory(db, lambdaenv.Var("DIRECTORY_TABLE"))
 	tasks := store.NewTasks(db, lambdaenv.Var("TASKS_TABLE"))
 	buses := eventbridge.NewFromConfig(config)
+	log := store.NewLog(db, lambdaenv.Var("EVENTS_TABLE"), tasks, time.Now)
 	lambda.Start(directory.NewSweeper(
 		organizations,
 		task.NewService(tasks, time.Now),
 		relay.NewMaker(buses, organizations).Archiving(lambdaenv.IntOr("ARCHIVE_DAYS", 0)),
 		time.Now,
 	).Erasing(directory.Erasers{
-		Task: tasks.Erase,
-		Log:  store.NewLog(db, lambdaenv.Var("EVENTS_TABLE"), tasks, time.Now).Erase,
-		Bus:  relay.DeleteBus(buses),
+		Task:       tasks.Erase,
+		Log:        log.Erase,
+		Deliveries: store.NewDeliveries(db, lambdaenv.Var("EVENTS_TABLE"), log, time.Now).EraseOf(organizations),
+		Bus:        relay.DeleteBus(buses),
 	}).Round)
 }

@@ -13,6 +13,7 @@ type Exporter struct {
 	store Store
 	tasks ExportTasks
 	log   ExportLog
+	hooks ExportHooks
 }
 
 // ExportTasks is what an exporter needs of the tasks' storage.
@@ -31,13 +32,19 @@ type ExportLog interface {
 	Texts(ctx context.Context, entries []task.Event) error
 }
 
+// ExportHooks is what an exporter needs of the webhooks' storage: an organization's hooks, each with its deliveries behind
+// it, from where an earlier walk stopped, nil for the beginning.
+type ExportHooks interface {
+	Export(ctx context.Context, organization task.ID, after []byte) iter.Seq2[Exported, error]
+}
+
 // NewExporter returns an exporter.
-func NewExporter(store Store, tasks ExportTasks, log ExportLog) *Exporter {
-	return &Exporter{store, tasks, log}
+func NewExporter(store Store, tasks ExportTasks, log ExportLog, hooks ExportHooks) *Exporter {
+	return &Exporter{store, tasks, log, hooks}
 }
 
 // Exported is one record of an export: an Organization, an ExportedIdentity, a Key, a Connection, a task.Task, an
-// ExportedMessage of the task before it, or a task.Event.
+// ExportedMessage of the task before it, a task.Event, or what ExportHooks has.
 type Exported struct {
 	Record any
 	Next   []byte // where to go on after it
@@ -76,11 +83,12 @@ const (
 	exportConnections
 	exportTasks
 	exportEvents
+	exportHooks
 )
 
 // From reads out an organization from where an earlier export stopped, nil for the beginning: the organization, its
-// identities, keys, connections, the tasks of its agents with all their messages, and its events, each once. A task that
-// changes meanwhile may come twice, or with older messages only, or, when it had not come yet, be missing: an export
+// identities, keys, connections, the tasks of its agents with all their messages, its events, and its webhooks with their
+// deliveries, each once. A task that changes meanwhile may come twice, or with older messages only, or, when it had not come yet, be missing: an export
 // that must be exact is made of a suspended organization. A task.Invalid when after is no place of an export; errors of
 // storage end it.
 func (e *Exporter) From(ctx context.Context, organization task.ID, after []byte) iter.Seq2[Exported, error] {
@@ -91,7 +99,7 @@ func (e *Exporter) From(ctx context.Context, organization task.ID, after []byte)
 			return
 		}
 		run := exportRun{Exporter: e, ctx: ctx, organization: organization, at: at, yield: yield}
-		stages := []func() bool{run.theOrganization, run.identities, run.keys, run.connections, run.tasksOfAll, run.events}
+		stages := []func() bool{run.theOrganization, run.identities, run.keys, run.connections, run.tasksOfAll, run.events, run.webhooks}
 		for int(run.at.Stage) < len(stages) {
 			stage := run.at.Stage
 			if !stages[stage]() {
@@ -307,4 +315,17 @@ func (r *exportRun) events() bool {
 			return true
 		}
 	}
+}
+
+func (r *exportRun) webhooks() bool {
+	for exported, err := range r.hooks.Export(r.ctx, r.organization, r.at.After) {
+		if err != nil {
+			return r.fail(err)
+		}
+		r.at.After = exported.Next
+		if !r.tell(exported.Record) {
+			return false
+		}
+	}
+	return true
 }

@@ -9,7 +9,7 @@ import (
 
 // PurgeOrganization begins to delete an organization with all its data: its keys stop, its agents are deleted, their open
 // tasks end, with events to those on the other side; then every task in which one of its agents took part is deleted, for
-// the other side too, and the log, the bus and the directory's entries after that. It goes on in the background, see
+// the other side too, and the log, the bus, the webhooks and the directory's entries after that. It goes on in the background, see
 // Sweeper, and can't be taken back. Errors as for EditOrganization.
 func (s *Service) PurgeOrganization(ctx context.Context, p Principal, id string) (Organization, error) {
 	return s.changeOrganization(ctx, p, id, WriteOrg, func(o Organization) (Organization, error) {
@@ -24,6 +24,8 @@ type Erasers struct {
 	Task func(ctx context.Context, t task.Task) error
 	// Log deletes an organization's log.
 	Log func(ctx context.Context, organization task.ID) error
+	// Deliveries deletes what was sent to an organization's webhooks.
+	Deliveries func(ctx context.Context, organization task.ID) error
 	// Bus deletes an organization's bus with its rules.
 	Bus func(ctx context.Context, o Organization) error
 }
@@ -115,7 +117,8 @@ func (s *Sweeper) eraseRest(ctx context.Context, organization task.ID) error {
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(s.erasers.Bus(ctx, o), s.erasers.Log(ctx, organization)); err != nil {
+	err = errors.Join(s.erasers.Bus(ctx, o), s.erasers.Log(ctx, organization), s.erasers.Deliveries(ctx, organization))
+	if err != nil {
 		return err
 	}
 	return s.store.EraseOrganization(ctx, organization)

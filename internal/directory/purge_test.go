@@ -11,6 +11,7 @@ import (
 	"baton/internal/localaws"
 	"baton/internal/store"
 	"baton/internal/task"
+	"baton/internal/webhook"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -42,7 +43,8 @@ func TestPurgeLeavesNothing(t *testing.T) {
 	table := localaws.NewTable(t, "TasksTable")
 	stored := store.NewTasks(db, table)
 	tasks := task.NewService(stored, w.clock.now)
-	logs := store.NewLog(db, localaws.NewTable(t, "EventsTable"), stored, w.clock.now)
+	events := localaws.NewTable(t, "EventsTable")
+	logs := store.NewLog(db, events, stored, w.clock.now)
 	text := "the plan"
 	draft := task.Draft{Parts: []task.Part{{Text: &text}}}
 	send := func(from, to directory.Identity) task.ID {
@@ -68,9 +70,28 @@ func TestPurgeLeavesNothing(t *testing.T) {
 	_, another := w.agent(other, "another")
 	kept := send(staying, w.fresh(another))
 
+	deliveries := store.NewDeliveries(db, events, logs, w.clock.now)
+	for n, of := range []task.ID{doomed.ID, doomed.ID, other.Organization} {
+		h := webhook.Hook{ID: task.NewID(), Organization: of, Keys: webhook.Keys{Current: webhook.NewSecret()}, Version: 1}
+		if err := w.store.CreateHook(t.Context(), h); err != nil {
+			t.Fatal(err)
+		}
+		for sequence := range int64(60) {
+			told := webhook.NewDelivery(h.ID, task.NewID(), task.EventCreated, sequence+1, w.clock.now())
+			if err := deliveries.SaveDelivery(t.Context(), of, told); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if n == 0 { // what was sent to it stays, for a while
+			if err := w.store.DeleteHook(t.Context(), of, h.ID, w.clock.now()); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+
 	buses := 0
 	sweeper := directory.NewSweeper(w.store, tasks, noRoom{}, w.clock.now).Erasing(directory.Erasers{
-		Task: stored.Erase, Log: logs.Erase,
+		Task: stored.Erase, Log: logs.Erase, Deliveries: deliveries.EraseOf(w.store),
 		Bus: func(_ context.Context, o directory.Organization) error {
 			if o.ID == doomed.ID {
 				buses++
@@ -113,7 +134,7 @@ func TestPurgeLeavesNothing(t *testing.T) {
 	if _, err := stored.Load(t.Context(), kept, false); err != nil {
 		t.Errorf("a task of others: %v", err)
 	}
-	for _, name := range []string{table, w.table} {
+	for _, name := range []string{table, w.table, events} {
 		pages := dynamodb.NewScanPaginator(db, &dynamodb.ScanInput{TableName: &name})
 		for pages.HasMorePages() {
 			page, err := pages.NextPage(t.Context())
@@ -128,6 +149,11 @@ func TestPurgeLeavesNothing(t *testing.T) {
 				}
 			}
 		}
+	}
+	if hooks, err := w.store.Hooks(t.Context(), other.Organization); err != nil || len(hooks) != 1 {
+		t.Errorf("the other side's webhooks: %v, %v", hooks, err)
+	} else if kept, _, err := deliveries.Deliveries(t.Context(), hooks[0].ID, 0, 100); err != nil || len(kept) != 60 {
+		t.Errorf("the other side's deliveries: %d, %v", len(kept), err)
 	}
 	if _, _, err := w.Connections(t.Context(), directory.ConnectionQuery{Identity: staying.ID, Limit: 10}); err != nil {
 		t.Errorf("the other side's connections: %v", err)

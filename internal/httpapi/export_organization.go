@@ -9,6 +9,7 @@ import (
 
 	"baton/internal/directory"
 	"baton/internal/task"
+	"baton/internal/webhook"
 
 	"github.com/go-json-experiment/json"
 )
@@ -111,6 +112,10 @@ func exportLineOf(record any) exportLine {
 		return exportLine{"message", exportedMessageWire{r.Task.String(), messagesWire([]task.Message{r.Message})[0]}}
 	case task.Event:
 		return exportLine{"event", eventWire(r)}
+	case webhook.Hook:
+		return exportLine{"webhook", webhookOf(r)}
+	case webhook.Delivery:
+		return exportLine{"delivery", deliveryOf(r)}
 	}
 	panic(fmt.Sprintf("httpapi: export of a %T", record))
 }

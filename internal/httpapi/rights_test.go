@@ -155,7 +155,7 @@ func TestRouteByCaller(t *testing.T) {
 func everyRoute(t testing.TB) *world {
 	w := newEventsWorld(t)
 	w.handlers["export-organization"] = httpapi.ExportOrganization(w.edge, w.people,
-		directory.NewExporter(w.directory, w.storedTasks, w.logs))
+		directory.NewExporter(w.directory, w.storedTasks, w.logs, w.told.Of(w.directory)))
 	w.handlers["stream-events"] = func(ctx context.Context, r events.APIGatewayProxyRequest) (events.APIGatewayProxyResponse, error) {
 		ctx, end := context.WithCancel(ctx)
 		defer end()

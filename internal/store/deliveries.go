@@ -32,6 +32,7 @@ type deliveriesDB interface {
 	GetItem(context.Context, *dynamodb.GetItemInput, ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error)
 	Query(context.Context, *dynamodb.QueryInput, ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error)
 	PutItem(context.Context, *dynamodb.PutItemInput, ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error)
+	TransactWriteItems(context.Context, *dynamodb.TransactWriteItemsInput, ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error)
 }
 
 var (
@@ -52,8 +53,10 @@ const (
 	deliveryDue        = headWatch // the minute in which a long pause ends; key of the index watch
 )
 
+func deliveryPartition(hook task.ID) []byte { return append([]byte{'D'}, hook[:]...) }
+
 func deliveryKey(hook task.ID, place int64) map[string]types.AttributeValue {
-	return logKey(append([]byte{'D'}, hook[:]...), place)
+	return logKey(deliveryPartition(hook), place)
 }
 
 // sweptKey is where it is noted how far the sweep of long pauses is.

@@ -30,7 +30,7 @@ func (d *Directory) EraseOrganization(ctx context.Context, id task.ID) error {
 	if err != nil {
 		return err
 	}
-	err = d.eachOf(ctx, hookMark+id.String(), "", func(it dirItem) error { return d.erase(ctx, dirKey(dirTextOf(it["p"]), dirTextOf(it["s"]))) })
+	err = d.eachHook(ctx, id, func(it dirItem) error { return d.erase(ctx, dirKey(dirTextOf(it["p"]), dirTextOf(it["s"]))) })
 	if err != nil {
 		return err
 	}
@@ -70,6 +70,14 @@ func (d *Directory) eraseIdentity(ctx context.Context, id task.ID, listed dirIte
 		return err
 	}
 	return d.erase(ctx, rulesKey(id), discoverKey(id), openKey(id), identityKey(id), listed)
+}
+
+// eachHook calls f for the items of an organization's hooks, and for those that tell of deleted ones.
+func (d *Directory) eachHook(ctx context.Context, organization task.ID, f func(dirItem) error) error {
+	if err := d.eachOf(ctx, hookMark+organization.String(), "", f); err != nil {
+		return err
+	}
+	return d.eachOf(ctx, deletedHooks(organization), "", f)
 }
 
 // eachOf calls f for all items of a partition whose sort keys begin with a prefix.

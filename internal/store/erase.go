@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"fmt"
 
 	"baton/internal/task"
 
@@ -43,6 +44,21 @@ func (l *Log) Erase(ctx context.Context, organization task.ID) error {
 		}
 	}
 	return erasePartition(ctx, l.db, l.table, append([]byte{'H'}, organization[:]...), failed)
+}
+
+// EraseOf returns what deletes the deliveries to all of an organization's hooks, deleted ones too: for its purge only.
+func (s *Deliveries) EraseOf(hooks *Directory) func(ctx context.Context, organization task.ID) error {
+	return func(ctx context.Context, organization task.ID) error {
+		return hooks.eachHook(ctx, organization, func(it dirItem) error {
+			hook, ok := task.ParseID(dirTextOf(it["s"]))
+			if !ok {
+				return fmt.Errorf("store: erase deliveries of %s: %q is no webhook", organization, dirTextOf(it["s"]))
+			}
+			return erasePartition(ctx, s.db, s.table, deliveryPartition(hook), func(err error) error {
+				return fmt.Errorf("store: erase deliveries to %s: %w: %w", hook, task.ErrUnavailable, err)
+			})
+		})
+	}
 }
 
 type eraser interface {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"baton/internal/directory"
 	"baton/internal/task"
@@ -21,6 +22,9 @@ const hookMark = "W#"
 func hookKey(organization, id task.ID) dirItem {
 	return dirKey(hookMark+organization.String(), id.String())
 }
+
+// deletedHooks is the partition of an organization's hooks that are no more.
+func deletedHooks(organization task.ID) string { return hookMark + organization.String() + "#deleted" }
 
 type hookRecord struct {
 	ID            string           `json:"id"`
@@ -107,11 +111,14 @@ func (d *Directory) SaveHook(ctx context.Context, was, now webhook.Hook) error {
 	return err
 }
 
-// DeleteHook implements webhook.HookStore.
-func (d *Directory) DeleteHook(ctx context.Context, organization, id task.ID) error {
+// DeleteHook implements webhook.HookStore. For as long as its deliveries are kept it is noted that there was one, so that
+// they can be erased with the organization.
+func (d *Directory) DeleteHook(ctx context.Context, organization, id task.ID, at time.Time) error {
+	noted := dirKey(deletedHooks(organization), id.String())
+	noted[attrExpires] = number(at.Add(task.EventsKept).Unix())
 	_, err := d.transact(ctx, types.TransactWriteItem{Delete: &types.Delete{
 		TableName: &d.table, Key: hookKey(organization, id),
-	}})
+	}}, d.put(noted, "", nil))
 	return err
 }
 

@@ -25,7 +25,7 @@ type HookStore interface {
 	// SaveHook stores an edit under the condition that was is still what is stored: ErrStale.
 	SaveHook(ctx context.Context, was, now Hook) error
 	// DeleteHook removes a hook; one that is gone already is none the less deleted.
-	DeleteHook(ctx context.Context, organization, id task.ID) error
+	DeleteHook(ctx context.Context, organization, id task.ID, at time.Time) error
 	// Hooks lists all of an organization's, oldest first.
 	Hooks(ctx context.Context, organization task.ID) ([]Hook, error)
 }
@@ -144,7 +144,7 @@ func (s *Service) Delete(ctx context.Context, organization, id task.ID) error {
 	if _, err := s.hooks.Hook(ctx, organization, id); err != nil {
 		return err
 	}
-	return s.hooks.DeleteHook(ctx, organization, id)
+	return s.hooks.DeleteHook(ctx, organization, id, s.clock())
 }
 
 // Deliveries is a page of what was and is sent to a hook; see DeliveryStore. Errors: ErrNotFound, task.ErrUnavailable.

@@ -59,6 +59,8 @@ func (w *Worker) Do(ctx context.Context, j Job, again bool) error {
 	}
 	h, err := w.hooks.Hook(ctx, j.Organization, j.Hook)
 	switch {
+	case errors.Is(err, ErrNotFound) && d.Version == 0:
+		return nil // nobody could look at it, and the organization may be purged
 	case errors.Is(err, ErrNotFound), err == nil && !h.Enabled:
 		return w.save(ctx, j.Organization, d.Park(w.clock()))
 	case err != nil:

@@ -462,6 +462,9 @@ func TestWhatIsUnderWayToAHookThatIsDeleted(t *testing.T) {
 	if got := w.receivers.take("r"); len(got) != 0 {
 		t.Errorf("%d requests", len(got))
 	}
+	if kept, _, err := w.store.Deliveries(t.Context(), h.ID, 0, 10); err != nil || len(kept) != 0 {
+		t.Errorf("of a hook that nobody can look at: %+v, %v", kept, err)
+	}
 	if err := w.service.Delete(t.Context(), w.shop, h.ID); err != webhook.ErrNotFound {
 		t.Errorf("deleted again: %v", err)
 	}
