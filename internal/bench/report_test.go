@@ -13,7 +13,7 @@ import (
 	"testing"
 	"text/tabwriter"
 
-	"baton/internal/relay"
+	"baton/internal/metrics"
 )
 
 var out = flag.String("out", "", "measure thoroughly, print a table and write the report to this file")
@@ -65,7 +65,7 @@ var report = struct {
 
 func TestMain(m *testing.M) {
 	flag.Parse()
-	relay.SetMetrics(io.Discard)
+	metrics.SetOutput(io.Discard)
 	code := m.Run()
 	if thorough() {
 		if err := tell(); err != nil {

@@ -184,6 +184,8 @@ var rooms = []struct{ room, forbidden, reason string }{
 	{ours + "directory", ours + "store", "its rules are without storage"},
 	{ours + "directory", "net/http", "its rules are without HTTP"},
 	{ours + "cursor", aws, "it only seals"},
+	{ours + "metrics", "baton/", "it writes what it is given"},
+	{ours + "metrics", aws, "a metric is a line of the log"},
 	{ours + "httpapi", ours + "store", "the edge never sees DynamoDB"},
 	{ours + "httpapi", aws + "aws-sdk-go-v2", "the edge never sees DynamoDB"},
 	{ours + "store", ours + "httpapi", "storage never sees the edge"},
@@ -225,6 +227,40 @@ func dependencies(t *testing.T, pattern string) []string {
 		t.Fatalf("go list -deps %s: %v", pattern, err)
 	}
 	return strings.Fields(string(out))
+}
+
+// A metric that no room measures is one that somebody waits for in vain. (That alarms and dashboard know no others is
+// infra's test.)
+func TestEveryMetricIsMeasured(t *testing.T) {
+	names, err := os.ReadFile("internal/metrics/names.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var code strings.Builder
+	for _, room := range []string{"httpapi", "relay", "webhook"} {
+		files, _ := filepath.Glob("internal/" + room + "/*.go")
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !strings.HasSuffix(file, "_test.go") {
+				code.Write(text)
+			}
+		}
+	}
+	all := regexp.MustCompile(`(?m)^\t(\w+) += Metric\{"(\w+)"`).FindAllStringSubmatch(string(names), -1)
+	if len(all) < 20 {
+		t.Fatalf("found %d metrics", len(all))
+	}
+	for _, m := range all {
+		if m[1] != m[2] {
+			t.Errorf("the metric %s is called %s in code", m[2], m[1])
+		}
+		if !strings.Contains(code.String(), "metrics."+m[1]+".Of(") {
+			t.Errorf("no room measures %s", m[1])
+		}
+	}
 }
 
 func camel(name string) (s string) {

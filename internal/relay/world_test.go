@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"baton/internal/localaws"
+	"baton/internal/metrics"
 	"baton/internal/relay"
 	"baton/internal/store"
 	"baton/internal/task"
@@ -27,7 +28,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	relay.SetMetrics(io.Discard)
+	metrics.SetOutput(io.Discard)
 	slog.SetDefault(slog.New(slog.DiscardHandler))
 	m.Run()
 }

@@ -1,47 +1,34 @@
 package webhook
 
 import (
-	"encoding/json"
-	"io"
-	"os"
 	"time"
+
+	"baton/internal/metrics"
 )
 
-// metrics is where lines in CloudWatch's embedded metric format go: a function's output is its log.
-var metrics io.Writer = os.Stdout
+// attempt is what the log says of a try, beside its measurements.
+type attempt struct {
+	Level    string  `json:"level"`
+	Message  string  `json:"msg"`
+	Hook     string  `json:"webhook_id"`
+	Delivery string  `json:"delivery_id"`
+	Status   int     `json:"status"`
+	Problem  Problem `json:"problem"`
+	Tries    int     `json:"tries"`
+}
 
-// measure writes what came of a try as a line in CloudWatch's embedded metric format.
+// measure tells what came of a try.
 func measure(o Outcome, d Delivery) {
-	type metric struct {
-		Name string `json:"Name"`
-		Unit string `json:"Unit"`
-	}
-	delivered, failed, parked := 0, 0, 0
+	values := []metrics.Value{metrics.DeliveryMs.Of(float64(o.Duration.Milliseconds()))}
 	if o.Result == Delivered {
-		delivered = 1
+		values = append(values, metrics.DeliveriesMade.Of(1))
 	} else {
-		failed = 1
+		values = append(values, metrics.DeliveriesFailed.Of(1))
 	}
 	if d.Status == Parked {
-		parked = 1
+		values = append(values, metrics.DeliveriesParked.Of(1))
 	}
-	line, err := json.Marshal(map[string]any{
-		"_aws": map[string]any{
-			"Timestamp": time.Now().UnixMilli(),
-			"CloudWatchMetrics": []any{map[string]any{
-				"Namespace": "Baton", "Dimensions": [][]string{{}},
-				"Metrics": []metric{
-					{"DeliveriesMade", "Count"}, {"DeliveriesFailed", "Count"}, {"DeliveriesParked", "Count"},
-					{"DeliveryMs", "Milliseconds"},
-				},
-			}},
-		},
-		"level": "INFO", "msg": "delivery", "webhook_id": d.Hook.String(), "delivery_id": d.ID.String(), "status": o.Status,
-		"problem": o.Problem, "tries": d.Tries,
-		"DeliveriesMade": delivered, "DeliveriesFailed": failed, "DeliveriesParked": parked,
-		"DeliveryMs": o.Duration.Milliseconds(),
-	})
-	if err == nil {
-		metrics.Write(append(line, '\n'))
-	}
+	metrics.Write(time.Now(), attempt{
+		"INFO", "delivery", d.Hook.String(), d.ID.String(), o.Status, o.Problem, d.Tries,
+	}, values...)
 }

@@ -18,6 +18,7 @@ import (
 	"baton/internal/directory"
 	"baton/internal/hookqueue"
 	"baton/internal/localaws"
+	"baton/internal/metrics"
 	"baton/internal/relay"
 	"baton/internal/store"
 	"baton/internal/task"
@@ -33,7 +34,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	webhook.SetMetrics(io.Discard)
+	metrics.SetOutput(io.Discard)
 	slog.SetDefault(slog.New(slog.DiscardHandler))
 	m.Run()
 }

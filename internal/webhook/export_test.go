@@ -1,6 +1,0 @@
-package webhook
-
-import "io"
-
-// SetMetrics sends metrics elsewhere.
-func SetMetrics(w io.Writer) { metrics = w }
