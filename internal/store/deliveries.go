@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strconv"
 	"sync"
@@ -131,7 +132,10 @@ func (s *Deliveries) SaveDelivery(ctx context.Context, organization task.ID, d w
 	if _, queued := webhook.Delay(d.Due, d.UpdatedAt); d.Status == webhook.Pending && !queued {
 		item[deliveryDue] = stringValue(dueMinute(d.Due))
 	}
-	in := &dynamodb.PutItemInput{TableName: &s.table, Item: item, ConditionExpression: new("attribute_not_exists(" + attrPartition + ")")}
+	in := &dynamodb.PutItemInput{
+		TableName: &s.table, Item: item, ConditionExpression: new("attribute_not_exists(" + attrPartition + ")"),
+		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
+	}
 	if d.Version > 0 {
 		in.ConditionExpression = new(deliveryVersion + " = :v")
 		in.ExpressionAttributeValues = map[string]types.AttributeValue{":v": number(int64(d.Version))}
@@ -139,6 +143,8 @@ func (s *Deliveries) SaveDelivery(ctx context.Context, organization task.ID, d w
 	_, err = s.db.PutItem(ctx, in)
 	var failed *types.ConditionalCheckFailedException
 	switch {
+	case errors.As(err, &failed) && reflect.DeepEqual(failed.Item, item):
+		return nil // the answer to an earlier try of the SDK's was lost
 	case errors.As(err, &failed):
 		return webhook.ErrStale
 	case err != nil:

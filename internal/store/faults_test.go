@@ -11,8 +11,14 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
+	"baton/internal/localaws"
+	"baton/internal/store"
 	"baton/internal/task"
+	"baton/internal/webhook"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 )
 
 // canceled is how DynamoDB cancels a transaction, with a reason for each action.
@@ -447,5 +453,32 @@ func TestRenewalIsSeen(t *testing.T) {
 	}
 	if _, err := b.tasks.Save(t.Context(), mustLoad(b, v.ID), next, change); err != nil {
 		t.Error(err)
+	}
+}
+
+// A delivery that was noted, but whose answer was lost, is noted: were it stale, its worker would leave the next try to
+// another that isn't there.
+func TestDeliveryOfLostAnswer(t *testing.T) {
+	config, faults := localaws.Config(t)
+	db := dynamodb.NewFromConfig(config)
+	table := localaws.NewTable(t, "EventsTable")
+	deliveries := store.NewDeliveries(db, table, store.NewLog(db, table, nil, time.Now), time.Now)
+	organization, now := task.NewID(), time.Now().UTC().Truncate(time.Millisecond)
+	d := webhook.NewDelivery(task.NewID(), task.NewID(), task.EventCreated, 7, now)
+	for version := range 3 {
+		d.Version = version
+		d = d.After(webhook.Outcome{Result: webhook.Failed, Problem: webhook.ProblemStatus, Status: 500}, now, 0.5)
+		faults.On("PutItem").Lose()
+		if err := deliveries.SaveDelivery(t.Context(), organization, d); err != nil {
+			t.Fatalf("version %d: %v", version, err)
+		}
+		other := d
+		other.Tries++
+		if err := deliveries.SaveDelivery(t.Context(), organization, other); !errors.Is(err, webhook.ErrStale) {
+			t.Errorf("another worker's of version %d: %v, want ErrStale", version, err)
+		}
+	}
+	if got, err := deliveries.Delivery(t.Context(), d.Hook, d.ID); err != nil || got.Version != 3 || got.Tries != 3 {
+		t.Errorf("got version %d with %d tries, %v", got.Version, got.Tries, err)
 	}
 }

@@ -34,8 +34,8 @@ type HookStore interface {
 type DeliveryStore interface {
 	// Delivery reads one as of the latest write. ErrNotFound, also for an id that is of none of the hook's.
 	Delivery(ctx context.Context, hook, id task.ID) (Delivery, error)
-	// SaveDelivery stores a delivery under the condition that the one of d's Version is still there: ErrStale. d is of the
-	// organization, in whose log its event is.
+	// SaveDelivery stores a delivery under the condition that the one of d's Version is still there: ErrStale. A save whose
+	// own answer was lost is a success. d is of the organization, in whose log its event is.
 	SaveDelivery(ctx context.Context, organization task.ID, d Delivery) error
 	// Deliveries is a page of a hook's, newest event first, from before the given place, 0 for the first page; next is 0 on
 	// the last one.
