@@ -49,6 +49,11 @@ bench: ## what operations cost, how that grows and how long functions take to st
 	@mkdir -p .local
 	@cd internal/bench && go test -count=1 -timeout 30m -args -out=../../.local/bench.json
 
+.PHONY: faults
+faults: $(LOCAL) ## everything fails in turn while agents talk: a table of faults and invariants, and .local/faults.txt
+	@mkdir -p .local
+	@cd internal/faults && go test -count=1 -timeout 40m -v -run TestFaults -args -talks=120 -out=../../.local/faults.txt
+
 .PHONY: check
 check: test vulnerabilities ## test, and a look for known vulnerabilities where their list can be reached
 

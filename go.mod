@@ -23,6 +23,8 @@ require (
 	golang.org/x/text v0.44.0
 )
 
+require github.com/aws/aws-sdk-go-v2/service/dynamodbstreams v1.47.0
+
 require (
 	github.com/aws/aws-sdk-go-v2/credentials v1.21.1 // indirect
 	github.com/aws/aws-sdk-go-v2/feature/ec2/imds v1.20.9 // indirect

@@ -197,6 +197,7 @@ var rooms = []struct{ room, forbidden, reason string }{
 	{"baton/client", aws, "a user of the service needs no AWS"},
 	{"baton/functions/...", aws + "aws-sdk-go-v2/config", "it costs 7 ms of each cold start; see lambdaenv"},
 	{"baton/functions/...", ours + "localaws", "only tests import it"},
+	{"baton/functions/...", ours + "traffic", "only tests and the load run import it"},
 	{"baton/functions/...", ours + "localstack", "only the local AWS needs it"},
 	{"baton/functions/...", "testing", "only tests import it"},
 }

@@ -28,7 +28,8 @@ func NewFaults(next http.RoundTripper) *Faults { return &Faults{next: next} }
 var ErrFault = errors.New("fault made by the test")
 
 // Fault says what happens to the requests of one operation. Its methods narrow it and return it; the last of Refuse,
-// Throttle, Fail, Answer, AnswerAfter, Delay, Hold, Lose and Rewrite says what is done. Each SDK attempt is a request of its own: a fault that
+// Throttle, Fail, Answer, AnswerAfter, Delay, Hold, Lose, Rewrite, Instead and
+// Part says what is done. Each SDK attempt is a request of its own: a fault that
 // happens once is hidden by the SDK's retry, unless the client is made with aws.NopRetryer.
 type Fault struct {
 	faults    *Faults
@@ -36,6 +37,7 @@ type Fault struct {
 	when      func(body []byte) bool
 	skip      int // requests still to let through
 	left      int // requests still to hit, negative for all
+	reduce    func(body []byte) []byte
 	apply     func(send func() (*http.Response, error), req *http.Request) (*http.Response, error)
 }
 
@@ -147,6 +149,40 @@ func (r *Fault) Rewrite(change func(body []byte) []byte) *Fault {
 	})
 }
 
+// Instead answers as the function says of the JSON body of the request, without sending.
+func (r *Fault) Instead(of func(body []byte) (status int, answer []byte)) *Fault {
+	return r.do(func(_ func() (*http.Response, error), req *http.Request) (*http.Response, error) {
+		body, err := io.ReadAll(req.Body)
+		if err != nil {
+			return nil, err
+		}
+		status, text := of(body)
+		return answer(req, status, text), nil
+	})
+}
+
+// Part sends what reduce leaves of the JSON body, and answers what merge makes of the whole body and the answer to its part.
+func (r *Fault) Part(reduce func(body []byte) []byte, merge func(body, got []byte) (status int, answer []byte)) *Fault {
+	r.reduce = reduce
+	return r.do(func(send func() (*http.Response, error), req *http.Request) (*http.Response, error) {
+		body, err := io.ReadAll(req.Body)
+		if err != nil {
+			return nil, err
+		}
+		res, err := send()
+		if err != nil {
+			return nil, err
+		}
+		defer res.Body.Close()
+		text, err := io.ReadAll(res.Body)
+		if err != nil {
+			return nil, err
+		}
+		status, merged := merge(body, text)
+		return answer(req, status, merged), nil
+	})
+}
+
 // do puts the fault in force.
 func (r *Fault) do(apply func(func() (*http.Response, error), *http.Request) (*http.Response, error)) *Fault {
 	r.apply = apply
@@ -190,6 +226,10 @@ func (f *Faults) RoundTrip(req *http.Request) (*http.Response, error) {
 	var res *http.Response
 	var err error
 	if rule := f.match(operation, body); rule != nil {
+		req.Body = io.NopCloser(bytes.NewReader(body))
+		if rule.reduce != nil {
+			sent = rule.reduce(sent)
+		}
 		res, err = rule.apply(send, req)
 	} else {
 		res, err = send()
