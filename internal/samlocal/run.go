@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -86,7 +87,10 @@ func Run(ctx context.Context, tree localstack.Tree, stack localstack.Stack, out 
 	return errors.Join(r.invokeAll(ctx, folders, out), r.mainJob(ctx, out))
 }
 
-// invokeAll invokes two functions at a time: most of an invocation is sam's start.
+// atOnce are the functions that are invoked at a time: some of an invocation is sam's start, some is waiting.
+const atOnce = 3
+
+// invokeAll invokes each function with each of its samples.
 func (r *run) invokeAll(ctx context.Context, folders map[string]string, out io.Writer) error {
 	type one struct{ function, folder, file string }
 	var all []one
@@ -120,7 +124,7 @@ func (r *run) invokeAll(ctx context.Context, folders map[string]string, out io.W
 	do(all[0])
 	turns := make(chan one)
 	var workers sync.WaitGroup
-	for range 2 {
+	for range atOnce {
 		workers.Go(func() {
 			for o := range turns {
 				do(o)
@@ -163,8 +167,10 @@ func (r *run) mainJob(ctx context.Context, out io.Writer) error {
 	}
 	through := r.stack
 	through.APIURL = "http://127.0.0.1:" + strconv.Itoa(port)
+	// sam has one container a function, which takes one call at a time: a sender that waits would keep its worker waiting.
+	hurried := client.WithHTTPClient(&http.Client{Transport: shortWaits{}})
 	patient := client.WithAttemptTimeout(time.Minute) // a first call starts a container
-	world, err := demo.Make(ctx, through, patient)
+	world, err := demo.Make(ctx, through, patient, hurried)
 	if err != nil {
 		return fmt.Errorf("through sam local start-api: %w (%s)", err, log.Name())
 	}
@@ -180,6 +186,18 @@ func (r *run) mainJob(ctx context.Context, out io.Writer) error {
 	}
 	fmt.Fprintln(out, "the main job through sam local start-api: done")
 	return nil
+}
+
+// shortWaits lets no call be held for more than a second.
+type shortWaits struct{}
+
+func (shortWaits) RoundTrip(r *http.Request) (*http.Response, error) {
+	if query := r.URL.Query(); query.Has("wait") {
+		query.Set("wait", "1")
+		r = r.Clone(r.Context())
+		r.URL.RawQuery = query.Encode()
+	}
+	return http.DefaultTransport.RoundTrip(r)
 }
 
 // end lets sam remove its containers.

@@ -1,4 +1,5 @@
-// Command cmd is what make sam-local runs, on the application that BATON_TEST_STACK names.
+// Command cmd is what make sam-local runs, on the application that BATON_TEST_STACK names. With the argument "probe" it
+// only says, by its status and why on standard error, whether this machine can run a function as sam does.
 package main
 
 import (
@@ -28,6 +29,9 @@ func run(ctx context.Context) error {
 	tree, err := localstack.FindTree()
 	if err != nil {
 		return err
+	}
+	if len(os.Args) == 2 && os.Args[1] == "probe" {
+		return samlocal.Probe(ctx, tree)
 	}
 	stack, err := localstack.ReadStack(os.Getenv("BATON_TEST_STACK"))
 	if err != nil {
