@@ -53,7 +53,8 @@ const (
 // The most of an answer that is read. The service's own are under 6 MB.
 const maxAnswer = 64 << 20
 
-// do makes the call, repeating it as the package comment says, and decodes the answer into out unless that is nil.
+// do makes the call, repeating it as the package comment says, and decodes the answer into out unless that is
+// nil; a *[]byte gets it as it is.
 func (c *Client) do(ctx context.Context, do call, out any, options ...CallOption) (http.Header, int, error) {
 	for _, option := range options {
 		option(&do.options)
@@ -69,7 +70,9 @@ func (c *Client) do(ctx context.Context, do call, out any, options ...CallOption
 	for attempt := 0; ; attempt++ {
 		header, status, answer, err := c.attempt(ctx, do, body)
 		if err == nil {
-			if out != nil && len(answer) > 0 {
+			if raw, ok := out.(*[]byte); ok {
+				*raw = answer
+			} else if out != nil && len(answer) > 0 {
 				if err := json.Unmarshal(answer, out); err != nil {
 					return header, status, fmt.Errorf("baton: %s %s: answer: %w", do.method, do.path, err)
 				}

@@ -7,9 +7,10 @@
 // (429, 502, 503, 504, and 409 with the code a2a.conflict), with jitter and after the Retry-After that it names.
 // Every message gets a message_id where the caller gives none, once per call, so that a repetition whose
 // first answer was lost returns what the first one did. What can't be made safe so (making organizations,
-// identities and keys) is repeated only when it certainly wasn't done.
+// identities, keys and webhooks) is repeated only when it certainly wasn't done.
 //
 // A Client is immutable and safe for concurrent use. It never prints its key.
 //
-// The package stands alone: it imports nothing of the service, and nothing beyond the standard library.
+// The package stands alone: it imports nothing of the service, and beyond the standard library only the published
+// library for webhooks' signatures, for Verify.
 package client

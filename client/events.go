@@ -31,6 +31,8 @@ type Event struct {
 	OccurredAt time.Time       `json:"occurred_at"`
 	Replay     bool            `json:"replay"`  // sent again on purpose
 	Payload    json.RawMessage `json:"payload"` // see Event.Task
+	// Cursor is the place in the log behind this event; of Stream only.
+	Cursor string `json:"-"`
 }
 
 // EventTask is the payload of an event about a task.

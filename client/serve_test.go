@@ -1,0 +1,106 @@
+package client_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"baton/client"
+)
+
+// leases stands in for the service, whose leases have 30 s at least: what is looked at here is when the client renews,
+// and when it gives up.
+type leases struct {
+	claimed  atomic.Bool
+	renewals atomic.Int32
+	replies  atomic.Int32
+	renew    answer
+}
+
+func (l *leases) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(r.Body)
+	switch {
+	case strings.HasSuffix(r.URL.Path, "/claim") && l.claimed.CompareAndSwap(false, true):
+		ok(`{"items":[{"task":{"id":"t1"},"lease_id":"l1"}]}`)(w)
+	case strings.HasSuffix(r.URL.Path, "/claim"):
+		time.Sleep(10 * time.Millisecond)
+		ok(`{"items":[]}`)(w)
+	case strings.Contains(string(body), `"progress"`):
+		l.renewals.Add(1)
+		l.renew(w)
+	default:
+		l.replies.Add(1)
+		ok(`{}`)(w)
+	}
+}
+
+// work lets Serve do one task, with leases of 300 ms, and returns what was reported.
+func (l *leases) work(t *testing.T, handle client.Handler) error {
+	t.Helper()
+	s := httptest.NewServer(l)
+	defer s.Close()
+	ctx, stop := context.WithTimeout(t.Context(), 30*time.Second)
+	defer stop()
+	var reported error
+	err := client.New(s.URL, key).Serve(ctx, 2, func(ctx context.Context, task client.Task) (client.Reply, error) {
+		defer stop()
+		return handle(ctx, task)
+	}, client.WithLease(300*time.Millisecond), client.OnError(func(_ client.Task, err error) { reported = err }))
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("Serve ended with %v", err)
+	}
+	return reported
+}
+
+func untilDone(ctx context.Context, _ client.Task) (client.Reply, error) {
+	select {
+	case <-ctx.Done():
+		return client.Reply{Intent: client.Complete}, nil // it does not look why
+	case <-time.After(20 * time.Second):
+		return client.Reply{}, errors.New("nobody said that the lease was lost")
+	}
+}
+
+func TestServeRenewsWhileTheHandlerWorks(t *testing.T) {
+	l := &leases{renew: ok(`{}`)}
+	err := l.work(t, func(ctx context.Context, _ client.Task) (client.Reply, error) {
+		for l.renewals.Load() < 5 && ctx.Err() == nil {
+			time.Sleep(10 * time.Millisecond)
+		}
+		return client.Reply{Intent: client.Complete}, ctx.Err()
+	})
+	if err != nil || l.replies.Load() != 1 {
+		t.Errorf("%v, %d replies", err, l.replies.Load())
+	}
+}
+
+func TestServeStopsAHandlerWhoseLeaseIsLost(t *testing.T) {
+	for name, renew := range map[string]answer{
+		"another has it":           problem(409, client.CodeLeaseLost, ""),
+		"the task ended":           problem(409, client.CodeTerminal, ""),
+		"the task is gone":         problem(404, "a2a.not_found", ""),
+		"the service is not there": drop,
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := &leases{renew: renew}
+			if err := l.work(t, untilDone); !errors.Is(err, client.ErrLeaseLost) || l.replies.Load() != 0 {
+				t.Errorf("%v, %d replies", err, l.replies.Load())
+			}
+		})
+	}
+}
+
+func TestServeReportsAHandlersError(t *testing.T) {
+	broken := errors.New("broken")
+	l := &leases{renew: ok(`{}`)}
+	err := l.work(t, func(context.Context, client.Task) (client.Reply, error) { return client.Reply{}, broken })
+	if !errors.Is(err, broken) || l.replies.Load() != 0 {
+		t.Errorf("%v, %d replies", err, l.replies.Load())
+	}
+}
