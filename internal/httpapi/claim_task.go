@@ -70,11 +70,16 @@ func ClaimTask(e *Edge, tasks Claimer) Handler {
 		if err != nil {
 			return answer{}, err
 		}
+		header := map[string]string{}
+		if c.minimal() {
+			header["Preference-Applied"] = "return=minimal"
+		}
 		items := make([]claimWire, len(claimed))
 		for i, v := range claimed {
+			v.Minimal = c.minimal()
 			items[i] = claimWire{viewWire(v), v.Lease.ID.String(), timestamp(v.Lease.ExpiresAt)}
 		}
-		return answer{status: http.StatusOK, body: &claimsWire{items, claimed}}, nil
+		return answer{status: http.StatusOK, header: header, body: &claimsWire{items, claimed}}, nil
 	})
 }
 
@@ -93,8 +98,9 @@ func (w *claimsWire) shrink() bool {
 	}
 	for i := range w.Items {
 		if &w.Items[i].Task == longest {
-			w.Items[i].Task = headWire(w.views[i].Task)
-			w.Items[i].Task.HistoryTruncated = true
+			v := w.views[i]
+			v.Minimal = true
+			w.Items[i].Task = viewWire(v)
 		}
 	}
 	return true

@@ -14,9 +14,10 @@ var Bodies = map[string]reflect.Type{
 	"File":              reflect.TypeFor[fileBody](),
 	"OrganizationEdit":  reflect.TypeFor[organizationBody](),
 	"IdentityEdit":      reflect.TypeFor[identityBody](),
-	"Skill":             reflect.TypeFor[skillBody](),
+	"SkillEdit":         reflect.TypeFor[skillBody](),
 	"KeyRequest":        reflect.TypeFor[keyBody](),
 	"ConnectionRequest": reflect.TypeFor[connectBody](),
 	"AccessRules":       reflect.TypeFor[accessBody](),
 	"Replay":            reflect.TypeFor[replayRequest](),
+	"WebhookEdit":       reflect.TypeFor[webhookBody](),
 }

@@ -120,6 +120,38 @@ func TestPrefer(t *testing.T) {
 	}
 }
 
+// TestMinimalAnswersHaveAllButMessages looks at the other fields of a task where messages are left out.
+func TestMinimalAnswersHaveAllButMessages(t *testing.T) {
+	w := newWorld(t)
+	minimal := map[string]string{"Prefer": "return=minimal"}
+	check := func(a reply, whole map[string]any) {
+		t.Helper()
+		got := w.object(a)
+		for field, value := range whole {
+			_, there := got[field]
+			if there == (field == "messages") || there && field != "history_truncated" && fmt.Sprint(got[field]) != fmt.Sprint(value) {
+				t.Errorf("%s is %v, want %v", field, got[field], value)
+			}
+		}
+	}
+	claimed := w.sent()
+	items := w.object(w.do(request{method: "POST", path: "/v1/a2a/tasks/claim", as: "helper", header: minimal}))["items"].([]any)
+	whole := w.object(w.do(request{method: "GET", path: "/v1/a2a/tasks/" + claimed, as: "helper"}))
+	inside, _ := json.Marshal(items[0].(map[string]any)["task"])
+	check(reply{status: 200, body: string(inside)}, whole)
+
+	id := w.sent()
+	finish := request{method: "POST", path: "/v1/a2a/tasks/" + id + "/reply", as: "helper", header: minimal, body: `{"intent":"complete","parts":[{"text":"Done."},{"data":{"n":1}}],"message_id":"m"}`}
+	done := w.do(finish)
+	whole = w.object(w.do(request{method: "GET", path: "/v1/a2a/tasks/" + id, as: "helper"}))
+	if artifacts := whole["artifacts"].([]any); len(artifacts) != 1 {
+		t.Fatalf("artifacts %v", artifacts)
+	}
+	check(done, whole)
+	check(w.do(finish), whole) // again
+	check(w.do(request{method: "POST", path: "/v1/agents/helper/tasks/" + id + "/cancel", as: "asker", header: minimal}), whole)
+}
+
 func TestWait(t *testing.T) {
 	w := newWorld(t)
 	id := w.sent()

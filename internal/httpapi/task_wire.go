@@ -117,6 +117,11 @@ func itemWire(t task.Task) taskWire {
 // viewWire is a single task. A minimal one is clipped like a list's, and has no messages.
 func viewWire(v task.View) taskWire {
 	w := headWire(v.Task)
+	artifacts := []artifactWire{}
+	if v.Artifact != nil {
+		artifacts = append(artifacts, artifactWire{v.Artifact.ID.String(), "result", partsWire(v.Artifact.Parts)})
+	}
+	w.Artifacts = &artifacts
 	if v.Minimal {
 		w.HistoryTruncated = v.Task.Messages > 0
 		return w
@@ -134,11 +139,6 @@ func viewWire(v task.View) taskWire {
 	if w.Error != nil {
 		w.Error = &v.LatestText
 	}
-	artifacts := []artifactWire{}
-	if v.Artifact != nil {
-		artifacts = append(artifacts, artifactWire{v.Artifact.ID.String(), "result", partsWire(v.Artifact.Parts)})
-	}
-	w.Artifacts = &artifacts
 	w.HistoryTruncated = v.Truncated
 	w.Messages = new(messagesWire(v.History))
 	return w

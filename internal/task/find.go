@@ -13,7 +13,7 @@ type MessageQuery struct {
 	Task      ID
 	Context   ID
 	Role      Role
-	Requester string // the handle as recorded, lower case, without @
+	Requester string // the handle as recorded, lower case, without @; or the identity's id
 	Worker    string
 	Since     time.Time // written strictly after
 	Limit     int       // 1 to 100

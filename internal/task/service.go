@@ -45,7 +45,7 @@ func (s *Service) Send(ctx context.Context, send Send) (v View, created bool, er
 		if send.Message.MessageID == "" {
 			return View{}, false, send.Refused
 		}
-		v, err := s.store.Load(ctx, id, send.Minimal)
+		v, err := s.asItStands(ctx, id, send.Minimal)
 		if errors.Is(err, ErrNotFound) {
 			err = send.Refused
 		}
@@ -58,7 +58,7 @@ func (s *Service) Send(ctx context.Context, send Send) (v View, created bool, er
 	t, first := sent(id, conversation, send.From, send.To, newMessage(send.Message), s.clock())
 	switch err := s.store.Create(ctx, t, first, join); {
 	case errors.Is(err, ErrExists):
-		v, err := s.store.Load(ctx, id, send.Minimal)
+		v, err := s.asItStands(ctx, id, send.Minimal)
 		return v, false, err
 	case err != nil:
 		return View{}, false, err
@@ -166,14 +166,14 @@ func (s *Service) edit(ctx context.Context, e Edit, by Role, messageID string, t
 		case by == ByAgent && isCaller:
 			return View{}, ErrWorkerOnly
 		case v.HasSeen(by, messageID):
-			return v, nil
+			return s.withArtifact(ctx, v)
 		case e.IfVersions != nil && !slices.Contains(e.IfVersions, v.Version):
 			return View{}, ErrPrecondition
 		}
 		after, err := try(v, s.clock())
 		switch {
 		case errors.Is(err, errAsItIs):
-			return v, nil
+			return s.withArtifact(ctx, v)
 		case !errors.Is(err, ErrStale):
 			return after, err
 		}
@@ -181,6 +181,31 @@ func (s *Service) edit(ctx context.Context, e Edit, by Role, messageID string, t
 			return View{}, err
 		}
 	}
+}
+
+// asItStands is a task that an earlier write made.
+func (s *Service) asItStands(ctx context.Context, id ID, minimal bool) (View, error) {
+	v, err := s.store.Load(ctx, id, minimal)
+	if err != nil {
+		return View{}, err
+	}
+	return s.withArtifact(ctx, v)
+}
+
+// withArtifact adds the artifacts to a minimal view, which are those of a task that completed before: seldom, since a
+// write of such a task is only a repetition.
+func (s *Service) withArtifact(ctx context.Context, v View) (View, error) {
+	if !v.Minimal || v.Artifacts == 0 {
+		return v, nil
+	}
+	page, _, err := s.store.History(ctx, v.ID, v.Artifacts-1, 1)
+	if err != nil {
+		return View{}, err
+	}
+	for i := range page {
+		v.Artifact = &page[i]
+	}
+	return v, nil
 }
 
 // Read returns a task that the viewer may see. Errors: ErrNotFound, ErrUnavailable.
@@ -240,6 +265,9 @@ func newMessage(d Draft) Message {
 // after is the view once a change is accepted, without reading again.
 func (v View) after(t Task, c Change) View {
 	v.Task = t
+	if c.Message != nil && t.Artifacts == c.Number {
+		v.Artifact = c.Message
+	}
 	if v.Minimal || c.Message == nil {
 		return v
 	}
@@ -250,9 +278,6 @@ func (v View) after(t Task, c Change) View {
 		if t.ResultChange == c.Number {
 			v.LatestText = text
 		}
-	}
-	if t.Artifacts == c.Number {
-		v.Artifact = c.Message
 	}
 	var cut bool
 	v.History, cut = Newest(append(v.History[:len(v.History):len(v.History)], *c.Message))

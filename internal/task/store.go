@@ -10,8 +10,8 @@ type View struct {
 	Task
 	// Token is the store's own note of what it read; Save takes it back to tell whether the task moved on.
 	Token any
-	// Minimal says that the task was asked for without messages: Messages, RequestText, ResultText and
-	// ArtifactParts are empty, and the clips are all there is of the texts.
+	// Minimal says that the task was asked for without messages: History, FirstText and LatestText are empty, and the
+	// clips are all there is of the texts. Artifact is what a write's answer shows; a Store leaves it out.
 	Minimal    bool
 	History    []Message // the newest, oldest first; see Newest
 	Truncated  bool      // there are more than History
@@ -82,7 +82,7 @@ type Query struct {
 	Identity     ID
 	Direction    Direction
 	State        State
-	Requester    string // the handle as recorded, lower case, without @
+	Requester    string // the handle as recorded, lower case, without @; or the identity's id
 	Worker       string
 	Context      ID
 	Text         string    // words and phrases, contract section 3, "q"
