@@ -1,6 +1,7 @@
 package directory
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,7 +13,7 @@ import (
 type RuleDraft struct {
 	Effect       Effect
 	Organization string // an id
-	Handle       string // in any form that ParseHandle takes
+	Handle       string // in any form that ParseRef takes
 	Verified     *bool
 }
 
@@ -47,6 +48,12 @@ func (s *Service) SetAccess(ctx context.Context, i Identity, drafts []RuleDraft)
 	})
 }
 
+// CheckAccess is what of SetAccess comes before the question of who may: a task.Invalid, ErrUnavailable.
+func (s *Service) CheckAccess(ctx context.Context, drafts []RuleDraft) error {
+	_, err := s.rules(ctx, drafts)
+	return err
+}
+
 // rules checks drafts and finds whom their handles mean.
 func (s *Service) rules(ctx context.Context, drafts []RuleDraft) ([]Rule, error) {
 	if len(drafts) > MaxRules {
@@ -75,19 +82,19 @@ func (s *Service) rules(ctx context.Context, drafts []RuleDraft) ([]Rule, error)
 		}
 		if d.Handle != "" {
 			given++
-			h, ok := ParseHandle(d.Handle)
+			ref, ok := ParseRef(d.Handle)
 			if !ok {
 				refuse(".handle", "is no handle")
 				continue
 			}
-			agent, err := s.store.Identity(ctx, Ref{Handle: h})
+			agent, err := s.store.Identity(ctx, ref)
 			switch {
 			case errors.Is(err, ErrNotFound):
 				refuse(".handle", "is nobody's")
 			case err != nil:
 				return nil, err
 			}
-			r.Agent, r.Handle = agent.ID, h
+			r.Agent, r.Handle = agent.ID, cmp.Or(ref.Handle, agent.Handle)
 		}
 		if given != 1 {
 			refuse("", "must have exactly one of organization_id, handle and verified")

@@ -12,15 +12,9 @@ import (
 // an unknown target; ErrNotAdmitted for one that takes no tasks, or has a rule against the requester; ErrConflict,
 // ErrUnavailable.
 func (s *Service) Connect(ctx context.Context, requester Identity, ref Ref, note string) (c Connection, created bool, err error) {
-	if err := checkNote(note); err != nil {
-		return Connection{}, false, err
-	}
-	target, err := s.Target(ctx, ref)
+	target, err := s.asked(ctx, requester, ref, note)
 	if err != nil {
 		return Connection{}, false, err
-	}
-	if target.ID == requester.ID {
-		return Connection{}, false, task.Invalid{{Field: "target_handle", Message: "must be another agent"}}
 	}
 	if err := s.hears(ctx, requester, target); err != nil {
 		return Connection{}, false, err
@@ -46,6 +40,26 @@ func (s *Service) Connect(ctx context.Context, requester Identity, ref Ref, note
 		return err
 	})
 	return c, created, err
+}
+
+// CheckConnect is what of Connect comes before the question of who may ask: a task.Invalid, ErrNotFound for an unknown
+// target, ErrUnavailable.
+func (s *Service) CheckConnect(ctx context.Context, requester Identity, ref Ref, note string) error {
+	_, err := s.asked(ctx, requester, ref, note)
+	return err
+}
+
+func (s *Service) asked(ctx context.Context, requester Identity, ref Ref, note string) (target Identity, err error) {
+	if err := checkNote(note); err != nil {
+		return Identity{}, err
+	}
+	if target, err = s.Target(ctx, ref); err != nil {
+		return Identity{}, err
+	}
+	if target.ID == requester.ID {
+		return Identity{}, task.Invalid{{Field: "target_handle", Message: "must be another agent"}}
+	}
+	return target, nil
 }
 
 // hears says whether the target listens to the requester at all.

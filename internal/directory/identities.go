@@ -9,9 +9,6 @@ import (
 // CreateIdentity makes an agent of the principal's organization. What the edit leaves open is: A2A on, not
 // discoverable, messages deduplicated. Errors: ErrForbidden, a task.Invalid, ErrHandleTaken, ErrUnavailable.
 func (s *Service) CreateIdentity(ctx context.Context, p Principal, e IdentityEdit) (Identity, error) {
-	if !p.May(WriteIdentities) {
-		return Identity{}, ErrForbidden
-	}
 	if e.Handle == nil {
 		return Identity{}, task.Invalid{{Field: "handle", Message: "is required"}}
 	}
@@ -20,8 +17,11 @@ func (s *Service) CreateIdentity(ctx context.Context, p Principal, e IdentityEdi
 		ID: newID(now), Organization: Organization{ID: p.Organization}, A2AEnabled: true, DeduplicateMessages: true,
 		CreatedAt: now, UpdatedAt: now, Version: 1,
 	})
-	if err != nil {
+	switch {
+	case err != nil:
 		return Identity{}, err
+	case !p.May(WriteIdentities):
+		return Identity{}, ErrForbidden
 	}
 	return i, s.store.CreateIdentity(ctx, i)
 }
@@ -87,6 +87,9 @@ func (s *Service) DeleteIdentity(ctx context.Context, p Principal, name string) 
 // EditIdentity changes an agent; its own key may edit all of the profile but the handle. Errors as for Identity, and
 // ErrForbidden, a task.Invalid, ErrHandleTaken, ErrConflict.
 func (s *Service) EditIdentity(ctx context.Context, p Principal, name string, e IdentityEdit) (now Identity, err error) {
+	if _, err := e.apply(Identity{}); err != nil {
+		return Identity{}, err
+	}
 	err = retried(ctx, func() error {
 		was, err := s.Identity(ctx, p, name)
 		if err != nil {

@@ -17,9 +17,6 @@ type NewKeyRequest struct {
 
 // CreateKey makes a key; secret is told this once. Errors: ErrForbidden, a task.Invalid, ErrUnavailable.
 func (s *Service) CreateKey(ctx context.Context, p Principal, r NewKeyRequest) (k Key, secret string, err error) {
-	if !p.May(WriteKeys) {
-		return Key{}, "", ErrForbidden
-	}
 	owner := Principal{Kind: Org, Organization: p.Organization, Role: r.Role}
 	switch {
 	case (r.Identity == "") == (r.Role == ""):
@@ -38,6 +35,9 @@ func (s *Service) CreateKey(ctx context.Context, p Principal, r NewKeyRequest) (
 		owner = Principal{Kind: Agent, Organization: p.Organization, Identity: i.ID}
 	case r.Role != Viewer && r.Role != Member && r.Role != Admin:
 		return Key{}, "", task.Invalid{{Field: "role", Message: "must be viewer, member or admin"}}
+	}
+	if !p.May(WriteKeys) {
+		return Key{}, "", ErrForbidden
 	}
 	k, secret = s.newKey(owner)
 	k.ExpiresAt = r.ExpiresAt

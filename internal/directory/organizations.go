@@ -17,17 +17,17 @@ type NewOrganization struct {
 // it is Pending and the organization works all the same. Errors: ErrForbidden for all but the operator; a
 // task.Invalid; ErrUnavailable.
 func (s *Service) CreateOrganization(ctx context.Context, p Principal, e OrganizationEdit) (NewOrganization, error) {
-	if !p.May(RunService) {
-		return NewOrganization{}, ErrForbidden
-	}
 	if e.Name == nil {
 		return NewOrganization{}, task.Invalid{{Field: "name", Message: "is required"}}
 	}
 	now := s.clock()
 	id := newID(now)
 	o, err := e.apply(Organization{ID: id, CreatedAt: now, Version: 1, Bus: Bus{Name: "baton-" + s.stage + "-" + id.String()}})
-	if err != nil {
+	switch {
+	case err != nil:
 		return NewOrganization{}, err
+	case !p.May(RunService):
+		return NewOrganization{}, ErrForbidden
 	}
 	o.Bus = s.buses.Create(ctx, o)
 	key, secret := s.newKey(Principal{Kind: Org, Organization: id, Role: Admin})
@@ -57,6 +57,9 @@ func (s *Service) Organization(ctx context.Context, p Principal, id string, want
 // EditOrganization changes an organization; only the operator may say whether it is verified. The rights of a new
 // AWS account on the bus are set at once. Errors as for Organization, and a task.Invalid, ErrConflict.
 func (s *Service) EditOrganization(ctx context.Context, p Principal, id string, e OrganizationEdit) (now Organization, err error) {
+	if _, err := e.apply(Organization{}); err != nil {
+		return Organization{}, err
+	}
 	return s.changeOrganization(ctx, p, id, WriteOrg, func(o Organization) (Organization, error) {
 		if e.Verified != nil && *e.Verified != o.Verified && !p.May(RunService) {
 			return Organization{}, ErrForbidden

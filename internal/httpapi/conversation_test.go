@@ -1,8 +1,11 @@
 package httpapi_test
 
 import (
+	"fmt"
 	"net/url"
 	"testing"
+
+	"baton/internal/directory"
 )
 
 func unescape(s string) string {
@@ -44,5 +47,57 @@ func TestEveryRouteOfATask(t *testing.T) {
 		if a := w.do(r); a.status >= 300 {
 			t.Errorf("%s %s: %d %s", r.method, r.path, a.status, a.body)
 		}
+	}
+}
+
+// TestANewTaskChangesNoOther has a task that asked stay as it is while others of its conversation come, from either side,
+// and go (contract section 2, "Send").
+func TestANewTaskChangesNoOther(t *testing.T) {
+	w := newWorld(t)
+	id := w.sent()
+	w.object(w.do(request{method: "POST", path: "/v1/a2a/tasks/" + id + "/reply", as: "helper", body: `{"intent":"ask_caller","message":"How much?"}`}))
+	read := request{method: "GET", path: "/v1/a2a/tasks/" + id, as: "asker"}
+	asked := w.do(read)
+	conversation := w.object(asked)["context_id"]
+	for _, by := range []struct{ from, to string }{{"asker", "helper"}, {"helper", "asker"}} {
+		next := w.object(w.do(request{method: "POST", path: "/v1/agents/" + by.to + "/tasks", as: by.from, body: fmt.Sprintf(`{"message":"42","context_id":%q}`, conversation)}))
+		if next["state"] != "submitted" || next["context_id"] != conversation || next["id"] == id {
+			t.Errorf("%v", next)
+		}
+		w.object(w.do(request{method: "POST", path: fmt.Sprintf("/v1/a2a/tasks/%s/reply", next["id"]), as: by.to, body: `{"intent":"complete","message":"Done."}`}))
+	}
+	if now := w.do(read); now.body != asked.body || w.object(now)["state"] != "input_required" {
+		t.Errorf("the task that asked is now %s", now.body)
+	}
+}
+
+// TestEveryHandleMayBeAnID has an identity's id wherever a handle is asked for (contract section 1).
+func TestEveryHandleMayBeAnID(t *testing.T) {
+	w := newWorld(t)
+	on, id := true, w.stranger.ID.String()
+	_, err := w.people.EditIdentity(t.Context(), w.in(w.key["foreign admin"]), "stranger", directory.IdentityEdit{Discoverable: &on})
+	w.must(err)
+	sent := w.object(w.do(request{method: "POST", path: "/v1/a2a/tasks", as: "asker", body: fmt.Sprintf(`{"target_handle":%q,"message":"hi"}`, id)}))
+	if target := sent["target"].(map[string]any); target["handle"] != "stranger" || target["identity_id"] != id {
+		t.Errorf("sent to %v", target)
+	}
+	for _, query := range []string{"tasks/search?worker_handle=" + id, "messages?worker_handle=" + id, "messages?requester_handle=" + w.asker.ID.String()} {
+		if found := w.object(w.do(request{method: "GET", path: "/v1/a2a/" + query, as: "asker"}))["items"].([]any); len(found) != 1 {
+			t.Errorf("%s: %d found", query, len(found))
+		}
+	}
+	if found := w.object(w.do(request{method: "GET", path: "/v1/a2a/messages?worker_handle=" + w.asker.ID.String(), as: "asker"}))["items"].([]any); len(found) != 0 {
+		t.Errorf("%d messages to itself", len(found))
+	}
+	connected := w.object(w.do(request{method: "POST", path: "/v1/a2a/connections", as: "asker", body: fmt.Sprintf(`{"target_handle":%q}`, id)}))
+	if connected["target"].(map[string]any)["handle"] != "stranger" {
+		t.Errorf("connected with %v", connected["target"])
+	}
+	rules := w.do(request{method: "PUT", path: "/v1/identities/asker/a2a/access", as: "asker", body: fmt.Sprintf(`{"rules":[{"effect":"deny","handle":%q},{"effect":"allow","handle":"@Stranger"}]}`, id)})
+	if rules.body != `{"rules":[{"effect":"deny","handle":"stranger"},{"effect":"allow","handle":"stranger"}]}` {
+		t.Errorf("%d %s", rules.status, rules.body)
+	}
+	if a := w.do(request{method: "PUT", path: "/v1/identities/asker/a2a/access", as: "asker", body: `{"rules":[{"effect":"deny","handle":"` + nowhere + `"}]}`}); a.status != 400 {
+		t.Errorf("a rule about nobody: %d %s", a.status, a.body)
 	}
 }

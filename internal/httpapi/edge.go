@@ -10,6 +10,7 @@ import (
 	"io"
 	"net/url"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 
@@ -61,6 +62,7 @@ type call struct {
 	request   events.APIGatewayProxyRequest
 	header    map[string]string // names in lower case
 	query     url.Values
+	repeated  []string // names in the query that are there more than once
 	body      []byte
 	principal directory.Principal
 	forbidden bool // the call names an agent that the key may not act as
@@ -119,9 +121,7 @@ func (e *Edge) answer(c *call, routes map[string]Route, record *record, serve fu
 		return answer{}, err
 	}
 	record.principal = c.principal
-	if c.query, err = queryOf(c.request); err != nil {
-		return answer{}, err
-	}
+	c.query, c.repeated = queryOf(c.request)
 	if c.body, err = bodyOf(c.request); err != nil {
 		return answer{}, err
 	}
@@ -155,18 +155,19 @@ func lower(r events.APIGatewayProxyRequest) map[string]string {
 	return header
 }
 
-func queryOf(r events.APIGatewayProxyRequest) (url.Values, error) {
-	query := url.Values{}
+func queryOf(r events.APIGatewayProxyRequest) (query url.Values, repeated []string) {
+	query = url.Values{}
 	for name, value := range r.QueryStringParameters {
 		query.Set(name, value)
 	}
 	for name, values := range r.MultiValueQueryStringParameters {
 		if len(values) > 1 {
-			return nil, invalid(name, "is given more than once")
+			repeated = append(repeated, name)
 		}
 		query[name] = values
 	}
-	return query, nil
+	slices.Sort(repeated)
+	return query, repeated
 }
 
 func bodyOf(r events.APIGatewayProxyRequest) ([]byte, error) {
@@ -273,7 +274,11 @@ func (c *call) may() error {
 // organization's key names none. One that the key may not act as is nobody, and may says so: what is malformed is
 // answered before that (contract section 1, "Order of answers").
 func (c *call) actor() (directory.Identity, error) {
-	i, err := c.named()
+	return c.orForbidden(c.named())
+}
+
+// orForbidden takes note of an agent that the key may not act as.
+func (c *call) orForbidden(i directory.Identity, err error) (directory.Identity, error) {
 	if errors.Is(err, directory.ErrForbidden) {
 		c.forbidden = true
 		return directory.Identity{}, nil

@@ -7,7 +7,6 @@ import (
 	"maps"
 	"time"
 
-	"baton/internal/directory"
 	"baton/internal/envelope"
 	"baton/internal/task"
 
@@ -76,18 +75,13 @@ func (c *call) reading(p *params, events Events, resume, field string) (r readin
 func (c *call) reader(p *params) (task.ID, error) {
 	_, named := c.header["x-act-as-identity"]
 	if p.has("identity_id") && !named {
-		name := p.query.Get("identity_id")
-		if _, ok := directory.ParseRef(name); !ok {
-			return task.ID{}, invalid("identity_id", "must be a handle or an identity's id")
-		}
-		i, err := c.edge.Directory.Agent(c, c.principal, name)
-		return i.ID, err
+		return c.identityID(p)
 	}
 	v, err := c.viewer()
-	if err == nil && p.has("identity_id") && p.query.Get("identity_id") != v.Identity.String() {
-		err = invalid("identity_id", "and the agent that the call is made as must be the same")
+	if err != nil {
+		return task.ID{}, err
 	}
-	return v.Identity, err
+	return v.Identity, c.sameIdentity(p, v.Identity)
 }
 
 // eventsName is what a cursor of events is bound to.

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -106,18 +107,37 @@ func (c *call) wholeList(tasks Tasks) (answer, error) {
 func (c *call) listed(p *params) (task.ID, error) {
 	_, inPath := c.request.PathParameters["agent"]
 	_, named := c.header["x-act-as-identity"]
-	if name := p.query.Get("identity_id"); p.has("identity_id") && !inPath && !named {
-		if _, ok := directory.ParseRef(name); !ok {
-			return task.ID{}, invalid("identity_id", "must be a handle or an identity's id")
-		}
-		i, err := c.edge.Directory.Agent(c, c.principal, name)
-		return i.ID, err
+	if p.has("identity_id") && !inPath && !named {
+		return c.identityID(p)
 	}
 	i, err := c.actor()
-	if err == nil && p.has("identity_id") && p.query.Get("identity_id") != i.ID.String() {
-		err = invalid("identity_id", "and the agent that the call is made as must be the same")
+	if err != nil {
+		return task.ID{}, err
 	}
+	return i.ID, c.sameIdentity(p, i.ID)
+}
+
+// identityID is the agent of the query parameter identity_id, as for actor.
+func (c *call) identityID(p *params) (task.ID, error) {
+	name := p.query.Get("identity_id")
+	if _, ok := directory.ParseRef(name); !ok {
+		return task.ID{}, invalid("identity_id", "must be a handle or an identity's id")
+	}
+	i, err := c.orForbidden(c.edge.Directory.Agent(c, c.principal, name))
 	return i.ID, err
+}
+
+// sameIdentity refuses an identity_id that is not of the agent that the call is made as.
+func (c *call) sameIdentity(p *params, as task.ID) error {
+	if c.forbidden || !p.has("identity_id") {
+		return nil
+	}
+	if i, err := c.edge.Directory.Agent(c, c.principal, p.query.Get("identity_id")); errors.Is(err, task.ErrUnavailable) {
+		return err
+	} else if err != nil || i.ID != as {
+		return invalid("identity_id", "and the agent that the call is made as must be the same")
+	}
+	return nil
 }
 
 // direction is the filter of that name, whose default the path says (contract section 3).
@@ -134,15 +154,20 @@ func (p *params) direction(r Route) task.Direction {
 	return oneOf(p, "direction", task.Inbound, task.Outbound, task.Both)
 }
 
+// handle is a filter by a party: its handle as recorded, or its id.
 func (p *params) handle(name string) string {
 	if !p.has(name) {
 		return ""
 	}
-	handle, ok := directory.ParseHandle(p.query.Get(name))
-	if !ok {
-		p.wrong(name, "must be a handle")
+	ref, ok := directory.ParseRef(p.query.Get(name))
+	switch {
+	case !ok:
+		p.wrong(name, "must be a handle or an identity's id")
+		return ""
+	case ref.Handle == "":
+		return ref.ID.String()
 	}
-	return handle
+	return ref.Handle
 }
 
 // words is q, of which the store says whether it has any.

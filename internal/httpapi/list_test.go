@@ -79,6 +79,10 @@ func TestLists(t *testing.T) {
 		{search + "?requester_handle=@Helper", "asker", moved[1:2]},
 		{search + "?worker_handle=HELPER&state=working", "asker", moved[:1]},
 		{search + "?worker_handle=nobody", "asker", nil},
+		{search + "?requester_handle=" + w.helper.ID.String(), "asker", moved[1:2]}, // by its id
+		{search + "?worker_handle=" + strings.ToUpper(w.helper.ID.String()) + "&state=working", "asker", moved[:1]},
+		{search + "?worker_handle=" + nowhere, "asker", nil},
+		{"/v1/identities/asker/a2a/tasks?direction=both&identity_id=@Asker", "viewer", moved},
 		{search + "?context_id=" + contextOf(sent[2]), "asker", sent[2:3]},
 		{search + "?context_id=" + nowhere, "asker", nil},
 		{search + "?q=shipment", "asker", moved[:1]},

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"strings"
@@ -11,6 +12,7 @@ import (
 
 // Connections is what the edge asks of connections; directory.Service implements it.
 type Connections interface {
+	CheckConnect(ctx context.Context, requester directory.Identity, ref directory.Ref, note string) error
 	Connect(ctx context.Context, requester directory.Identity, ref directory.Ref, note string) (c directory.Connection, created bool, err error)
 	Connection(ctx context.Context, by directory.Identity, id string) (directory.Connection, error)
 	Connections(ctx context.Context, q directory.ConnectionQuery) (page []directory.Connection, last task.ID, err error)
@@ -76,12 +78,12 @@ func (c *call) connect(connections Connections) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	if err := c.may(); err != nil {
-		return answer{}, err
-	}
 	note := ""
 	if body.Note != nil {
 		note = *body.Note
+	}
+	if err := c.may(); err != nil {
+		return answer{}, cmp.Or(connections.CheckConnect(c, requester, ref, note), err)
 	}
 	made, created, err := connections.Connect(c, requester, ref, note)
 	status := http.StatusOK

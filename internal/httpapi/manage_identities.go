@@ -79,7 +79,7 @@ func ManageIdentities(e *Edge, identities Identities) Handler {
 }
 
 func (c *call) oneIdentity(identities Identities) (answer, error) {
-	i, err := identities.Identity(c, c.principal, c.agentName())
+	i, err := c.orForbidden(identities.Identity(c, c.principal, c.agentName()))
 	if err != nil {
 		return answer{}, err
 	}
@@ -100,6 +100,9 @@ func (c *call) oneIdentity(identities Identities) (answer, error) {
 		if i, err = identities.EditIdentity(c, c.principal, c.agentName(), body.edit()); err != nil {
 			return answer{}, err
 		}
+	}
+	if err := c.may(); err != nil {
+		return answer{}, err
 	}
 	return answer{status: http.StatusOK, body: identityOf(i)}, nil
 }

@@ -17,7 +17,7 @@ type params struct {
 	bad   task.Invalid
 }
 
-// params takes those parameters that the endpoint knows; any other is wrong.
+// params takes those parameters that the endpoint knows, once each; any other is wrong.
 func (c *call) params(known ...string) *params {
 	p := &params{query: c.query}
 	var unknown []string
@@ -29,6 +29,9 @@ func (c *call) params(known ...string) *params {
 	slices.Sort(unknown)
 	for _, name := range unknown {
 		p.wrong(name, "is not a parameter of this route")
+	}
+	for _, name := range c.repeated {
+		p.wrong(name, "is given more than once")
 	}
 	return p
 }

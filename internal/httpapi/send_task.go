@@ -112,11 +112,11 @@ func (c *call) target(b sendBody) (ref directory.Ref, field string, err error) {
 	case b.TargetHandle != nil && b.TargetIdentityID != nil:
 		return ref, "", invalid("target_handle", "and target_identity_id can't both be given")
 	case b.TargetHandle != nil:
-		handle, ok := directory.ParseHandle(*b.TargetHandle)
+		ref, ok := directory.ParseRef(*b.TargetHandle)
 		if !ok {
-			return ref, "", invalid("target_handle", "must be a handle: 3 to 32 of a-z, 0-9 and -, starting with a letter and not ending in -")
+			return ref, "", invalid("target_handle", "must be a handle: 3 to 32 of a-z, 0-9 and -, starting with a letter and not ending in -; or an identity's id")
 		}
-		return directory.Ref{Handle: handle}, "target_handle", nil
+		return ref, "target_handle", nil
 	case b.TargetIdentityID != nil:
 		id, ok := task.ParseID(*b.TargetIdentityID)
 		if !ok {

@@ -117,9 +117,13 @@ func onSide(t task.Task, identity task.ID, d task.Direction) bool {
 
 // matches applies the filters that no index answers.
 func matches(q task.Query, t task.Task) bool {
-	return (q.Requester == "" || q.Requester == t.Caller.Handle) &&
-		(q.Worker == "" || q.Worker == t.Target.Handle) &&
+	return named(q.Requester, t.Caller.Party) && named(q.Worker, t.Target) &&
 		(q.CreatedSince.IsZero() || !t.CreatedAt.Before(q.CreatedSince))
+}
+
+// named says whether a filter by a handle or an id, which no handle is as long as, is empty or means the party.
+func named(filter string, p task.Party) bool {
+	return filter == "" || filter == p.Handle || filter == p.Identity.String()
 }
 
 // holding keeps the tasks that have what the text asks for, read from their messages, all of them when text is nil.

@@ -186,8 +186,7 @@ func (m *messageWalk) spent() bool { return m.moved && m.budget.spent() }
 // wants says whether the task may have a message that is asked for and not shown yet.
 func (m *messageWalk) wants(h head) bool {
 	return (m.at == nil || bytes.Compare(position(h.CreatedAt, h.ID), m.at) < 0) &&
-		(m.q.Requester == "" || m.q.Requester == h.Caller.Handle) &&
-		(m.q.Worker == "" || m.q.Worker == h.Target.Handle) &&
+		named(m.q.Requester, h.Caller.Party) && named(m.q.Worker, h.Target) &&
 		(m.q.Context.IsZero() || m.q.Context == h.Context) &&
 		(m.text == nil || h.words.MayHoldMessage(m.text))
 }
