@@ -27,6 +27,7 @@ type Report struct {
 	Growth     map[string][]Growth  `json:"growth"`
 	Startup    map[string]Startup   `json:"startup"`
 	Events     Events               `json:"events"`
+	Million    Million              `json:"million_tasks"`
 }
 
 // Cost is what a request takes of DynamoDB.
@@ -77,6 +78,7 @@ func TestMain(m *testing.M) {
 }
 
 func tell() error {
+	report.Million = bill(measured.script)
 	text, err := json.MarshalIndent(report.Report, "", "  ")
 	if err != nil {
 		return err
@@ -116,5 +118,6 @@ func tell() error {
 		row(name, fmt.Sprintf("%.2f", s.Milliseconds), fmt.Sprintf("%.2f", s.Ratio), float64(s.Bytes)/1e6)
 	}
 	w.Flush()
+	report.Million.print(os.Stdout)
 	return os.WriteFile(*out, append(text, '\n'), 0o644)
 }

@@ -34,6 +34,7 @@ type world struct {
 	faults   *localaws.Faults // which count what goes through them
 	from, to agent
 	log      *bytes.Buffer // of the latest request
+	answered int           // bytes of its answer
 }
 
 type agent struct {
@@ -152,6 +153,7 @@ func (w *world) serve(endpoint string, r events.APIGatewayProxyRequest) (Cost, s
 	if err != nil || a.StatusCode > 299 {
 		w.Fatalf("%s: %v, %d %s\n%s", endpoint, err, a.StatusCode, a.Body, w.log)
 	}
+	w.answered = len(a.Body)
 	var c Cost
 	c.ReadUnits, c.WriteUnits = w.faults.Units()
 	c.RoundTrips = w.faults.Count("")

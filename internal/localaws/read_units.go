@@ -124,3 +124,15 @@ func scalarSize(kind, s string) int {
 	}
 	return len(s)
 }
+
+// ItemSizes are the sizes, by AWS's rules, of the items that a Query or Scan answered.
+func (c Call) ItemSizes() (sizes []int) {
+	var got struct{ Items []item }
+	if json.Unmarshal(c.Answer, &got) != nil {
+		return nil
+	}
+	for _, i := range got.Items {
+		sizes = append(sizes, i.size())
+	}
+	return sizes
+}
