@@ -101,7 +101,9 @@ sam-local: sam-tools ## every function with its sample events, then the main job
 	@$(LOCAL) test go run ./internal/samlocal/cmd
 
 .PHONY: test-infra
-test-infra: sam-tools ## the tests of the wrapped form; need node, 20 or newer
+test-infra: sam-tools ## the tests of the wrapped form, and the main job through it; need node, 20 or newer
 	@wrong=$$(gofmt -l infra); [ -z "$$wrong" ] || { echo "gofmt these: $$wrong"; exit 1; }
 	@$(INFRA) go mod tidy -diff && go vet ./... && go test ./...
 	@for env in dev prod; do $(MAKE) --no-print-directory synth ENV=$$env && .venv/sam/bin/cfn-lint template.$$env.json || exit 1; done
+	@$(INFRA) go run ./cmd -local -env prod -template ../template.yaml -out ../template.local.json
+	@$(LOCAL) test-wrapped bash -c 'go run ./internal/demo/cmd "$$BATON_TEST_STACK"'

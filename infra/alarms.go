@@ -1,6 +1,8 @@
 package infra
 
 import (
+	"cmp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -12,10 +14,9 @@ import (
 type alarm struct {
 	name     string
 	meaning  string
-	measures []measure // more than one are added up
-	period   int       // seconds
-	above    float64
-	periods  int  // in a row that it must be so
+	measures []measure
+	formula  string // of m0, m1 …; "" is the one measure, or the sum of all
+	when     when
 	rollback bool // new code that makes it ring is taken back
 }
 
@@ -27,97 +28,85 @@ type measure struct {
 	statistic  string
 }
 
+// when an alarm rings: the value is above in each of so many periods in a row.
+type when struct {
+	above   float64
+	periods int
+	seconds int // in a period, over which the statistic is taken
+}
+
+// takesNewCodeBack is an alarm's rollback.
+const takesNewCodeBack = true
+
+// alarms are the table of all alarms: those of every installation, and a row for each table, stream and queue.
 func (w *wrap) alarms() []alarm {
 	api := map[string]any{"ApiName": w.apiName(), "Stage": w.stage()}
-	all := []alarm{
-		{
-			name: "api-5xx", meaning: "Callers get answers of the 500s.",
-			measures: []measure{{"AWS/ApiGateway", "5XXError", api, "Sum"}},
-			period:   60, above: 5, periods: 2, rollback: true,
-		},
-		{
-			name: "faults", meaning: "Functions answer 500 or 503; the log lines with level ERROR have the causes.",
-			measures: []measure{{"Baton", "Faults", nil, "Sum"}},
-			period:   60, above: 5, periods: 2, rollback: true,
-		},
-		{
-			// Those that serve requests always answer, so an error is a crash, a time-out, or work behind a stream, a queue
-			// or a schedule that failed. Of all functions: an alarm that names one could not take its new code back.
-			name: "function-errors", meaning: "Functions crash, time out, or fail at their work in the background.",
-			measures: []measure{{"AWS/Lambda", "Errors", nil, "Sum"}},
-			period:   60, above: 2, periods: 3, rollback: true,
-		},
-		{
-			name: "throttled-calls", meaning: "Lambda refuses to start functions: the account's or a reserved concurrency is used up.",
-			measures: []measure{{"AWS/Lambda", "Throttles", nil, "Sum"}},
-			period:   60, above: 0, periods: 3,
-		},
-		{
-			name: "refused-keys", meaning: "Many calls come with keys that are unknown, expired or revoked.",
-			measures: []measure{{"Baton", "RefusedKeys", nil, "Sum"}},
-			period:   300, above: 300, periods: 1,
-		},
-		{
-			name: "oldest-change", meaning: "A change waits over a minute to be told to those who must know.",
-			measures: []measure{{"Baton", "OldestChangeAge", nil, "Maximum"}},
-			period:   60, above: 60_000, periods: 3,
-		},
-		{
-			name: "bus-failures", meaning: "EventBridge refuses events; they wait in the log.",
-			measures: []measure{{"Baton", "BusFailures", nil, "Sum"}},
-			period:   300, above: 0, periods: 1,
-		},
-		{
-			name: "buses-gone", meaning: "An organization's bus was deleted; it is made again and gets what it missed.",
-			measures: []measure{{"Baton", "BusesGone", nil, "Sum"}},
-			period:   300, above: 0, periods: 1,
-		},
-		{
-			name: "parked-organizations", meaning: "An organization's events have waited in its log for a quarter of an hour: it has no bus that takes them.",
-			measures: []measure{{"Baton", "BusEventsWaiting", nil, "Maximum"}},
-			period:   300, above: 0, periods: 3,
-		},
-		{
-			name: "delivery-failures", meaning: "Webhook deliveries were given up after all their tries.",
-			measures: []measure{{"Baton", "DeliveriesParked", nil, "Sum"}},
-			period:   300, above: 0, periods: 1,
-		},
+	one := func(namespace, name string, dimensions map[string]any, statistic string) []measure {
+		return []measure{{namespace, name, dimensions, statistic}}
+	}
+	sum := func(name string) []measure { return one("Baton", name, nil, "Sum") }
+	most := func(name string) []measure { return one("Baton", name, nil, "Maximum") }
+	ofFunction := func(id, name, statistic string) measure {
+		return measure{"AWS/Lambda", name, map[string]any{"FunctionName": w.ref(id)}, statistic}
+	}
+	waiting := func(queue string) []measure {
+		return one("AWS/SQS", "ApproximateNumberOfMessagesVisible", map[string]any{"QueueName": w.queueName(queue)}, "Maximum")
+	}
+	queues := w.source.ids(queueType)
+	streams := slices.DeleteFunc(w.working(), func(id string) bool { return !w.startsBy(id, "DynamoDB") })
+
+	rows := []alarm{
+		{"api-5xx", "Callers get answers of the 500s.",
+			one("AWS/ApiGateway", "5XXError", api, "Sum"), "", when{5, 2, 60}, takesNewCodeBack},
+		{"faults", "Functions answer 500 or 503; the log lines with level ERROR have the causes.",
+			sum("Faults"), "", when{5, 2, 60}, takesNewCodeBack},
+		// Those that serve requests always answer, so an error is a crash, a time-out, or work behind a stream, a queue or a
+		// schedule that failed. Of all functions: an alarm that names one could not take its new code back.
+		{"function-errors", "Functions crash, time out, or fail at their work in the background.",
+			one("AWS/Lambda", "Errors", nil, "Sum"), "", when{2, 3, 60}, takesNewCodeBack},
+		{"throttled-calls", "Lambda refuses to start functions: the account's or a reserved concurrency is used up.",
+			one("AWS/Lambda", "Throttles", nil, "Sum"), "", when{0, 3, 60}, false},
+		{"refused-keys", "Many calls come with keys that are unknown, expired or revoked.",
+			sum("RefusedKeys"), "", when{300, 1, 300}, false},
+		{"oldest-change", "A change waits over a minute to be told to those who must know.",
+			most("OldestChangeAge"), "", when{60_000, 3, 60}, false},
+		// A relay that never starts measures nothing.
+		{"relay-silent", "Tasks are sent, and the relay tells of none.",
+			[]measure{ofFunction("SendTaskFunction", "Invocations", "Sum"), ofFunction("RelayEventsFunction", "Invocations", "Sum")},
+			"IF(FILL(m0, 0) > 20 AND FILL(m1, 0) == 0, 1, 0)", when{0, 5, 60}, false},
+		{"bus-failures", "EventBridge refuses events; they wait in the log.",
+			sum("BusFailures"), "", when{0, 1, 300}, false},
+		{"buses-gone", "An organization's bus was deleted; it is made again and gets what it missed.",
+			sum("BusesGone"), "", when{0, 1, 300}, false},
+		{"parked-organizations", "An organization's events have waited in its log for a quarter of an hour: it has no bus that takes them.",
+			most("BusEventsWaiting"), "", when{0, 3, 300}, false},
+		{"delivery-failures", "Webhook deliveries were given up after all their tries.",
+			sum("DeliveriesParked"), "", when{0, 1, 300}, false},
 	}
 	for _, id := range w.source.ids(tableType) {
-		all = append(all, alarm{
-			name:     "throttled-table-" + strings.ToLower(strings.TrimSuffix(id, "Table")),
-			meaning:  "DynamoDB refuses reads or writes of " + id + " or one of its indexes: a hot partition, or a table that grew too fast.",
-			measures: tableThrottles(w.ref(id), w.source.Resources[id].indexes()),
-			period:   60, above: 0, periods: 3,
-		})
+		rows = append(rows, alarm{"throttled-table-" + strings.ToLower(strings.TrimSuffix(id, "Table")),
+			"DynamoDB refuses reads or writes of " + id + " or one of its indexes: a hot partition, or a table that grew too fast.",
+			tableThrottles(w.ref(id), w.source.Resources[id].indexes()), "", when{0, 3, 60}, false})
 	}
-	for _, id := range w.working() {
-		if w.startsBy(id, "DynamoDB") {
-			all = append(all, alarm{
-				name: "iterator-age-" + dashed(id), meaning: id + " is over a minute behind the table's stream.",
-				measures: []measure{{"AWS/Lambda", "IteratorAge", map[string]any{"FunctionName": w.ref(id)}, "Maximum"}},
-				period:   60, above: 60_000, periods: 3,
-			})
-		}
+	for _, id := range streams {
+		rows = append(rows, alarm{"iterator-age-" + dashed(id), id + " is over a minute behind the table's stream.",
+			[]measure{ofFunction(id, "IteratorAge", "Maximum")}, "", when{60_000, 3, 60}, false})
 	}
-	for _, id := range w.source.ids(queueType) {
-		queue := map[string]any{"QueueName": w.queueName(id)}
+	for _, id := range queues {
 		if isFailureQueue(id) {
-			all = append(all, alarm{
-				name: "failure-queue-" + dashed(id), meaning: id + " holds what could not be done and must be looked at.",
-				measures: []measure{{"AWS/SQS", "ApproximateNumberOfMessagesVisible", queue, "Maximum"}},
-				period:   60, above: 0, periods: 1,
-			})
+			rows = append(rows, alarm{"failure-queue-" + dashed(id), id + " holds what could not be done and must be looked at.",
+				waiting(id), "", when{0, 1, 60}, false})
+		} else {
+			rows = append(rows, alarm{"backlog-" + dashed(id), id + " fills faster than it is emptied.",
+				waiting(id), "", when{1_000, 3, 300}, false})
 		}
 	}
 	if w.environment.Backups {
-		all = append(all, alarm{
-			name: "backup-failed", meaning: "A daily or monthly backup of a table failed.",
-			measures: []measure{{"AWS/Backup", "NumberOfBackupJobsFailed", map[string]any{"BackupVaultName": w.named("tables")}, "Sum"}},
-			period:   3600, above: 0, periods: 1,
-		})
+		rows = append(rows, alarm{"backup-failed", "A daily or monthly backup of a table failed.",
+			one("AWS/Backup", "NumberOfBackupJobsFailed", map[string]any{"BackupVaultName": w.named("tables")}, "Sum"),
+			"", when{0, 1, 3600}, false})
 	}
-	return all
+	return rows
 }
 
 // tableThrottles are the refusals of a table and its indexes.
@@ -147,16 +136,16 @@ func (w *wrap) addAlarms() (rollback []awscdk.CfnResource) {
 			"AlarmDescription": awscdk.Fn_Join(jsii.String(""), &[]*string{
 				jsii.String(a.meaning + " Runbook: "), w.parameters.runbook, jsii.String("#" + a.name),
 			}),
-			"ComparisonOperator": "GreaterThanThreshold", "Threshold": a.above,
-			"EvaluationPeriods": a.periods, "TreatMissingData": "notBreaching",
+			"ComparisonOperator": "GreaterThanThreshold", "Threshold": a.when.above,
+			"EvaluationPeriods": a.when.periods, "TreatMissingData": "notBreaching",
 			"AlarmActions": []any{topic.Ref()}, "OKActions": []any{topic.Ref()},
 		}
 		if len(a.measures) == 1 {
 			m := a.measures[0]
 			properties["Namespace"], properties["MetricName"], properties["Statistic"] = m.namespace, m.name, m.statistic
-			properties["Dimensions"], properties["Period"] = dimensions(m.dimensions), a.period
+			properties["Dimensions"], properties["Period"] = dimensions(m.dimensions), a.when.seconds
 		} else {
-			properties["Metrics"] = sum(a)
+			properties["Metrics"] = calculated(a)
 		}
 		made := w.resource("Alarm"+camel(a.name), "AWS::CloudWatch::Alarm", properties)
 		if a.rollback {
@@ -166,17 +155,19 @@ func (w *wrap) addAlarms() (rollback []awscdk.CfnResource) {
 	return rollback
 }
 
-// sum adds the measures up; CloudWatch takes up to ten in an alarm.
-func sum(a alarm) []any {
+// calculated is an alarm's formula; CloudWatch takes up to ten measures in one.
+func calculated(a alarm) []any {
 	var queries []any
 	for i, m := range a.measures {
 		queries = append(queries, map[string]any{
 			"Id": "m" + strconv.Itoa(i), "ReturnData": false,
 			"MetricStat": map[string]any{
-				"Stat": m.statistic, "Period": a.period,
+				"Stat": m.statistic, "Period": a.when.seconds,
 				"Metric": map[string]any{"Namespace": m.namespace, "MetricName": m.name, "Dimensions": dimensions(m.dimensions)},
 			},
 		})
 	}
-	return append(queries, map[string]any{"Id": "all", "Expression": "SUM(METRICS())", "Label": a.name, "ReturnData": true})
+	return append(queries, map[string]any{
+		"Id": "value", "Expression": cmp.Or(a.formula, "SUM(METRICS())"), "Label": a.name, "ReturnData": true,
+	})
 }

@@ -351,6 +351,31 @@ func TestTheFunctionsWriteTheMetricsThatAreWatched(t *testing.T) {
 	}
 }
 
+// A function that makes a bus without an archive leaves a bus without one for ever.
+func TestWhatMakesBusesMakesArchives(t *testing.T) {
+	each(t, func(t *testing.T, source Template, s synthesized) {
+		made := source.callers("events:CreateEventBus")
+		if len(made) == 0 {
+			t.Error("nothing makes buses")
+		}
+		var roles []any
+		for _, id := range made {
+			program, err := os.ReadFile(filepath.Join("../functions", source.Resources[id].folder(), "main.go"))
+			if err != nil || !strings.Contains(string(program), "ARCHIVE_DAYS") {
+				t.Errorf("%s makes buses and does not ask for ARCHIVE_DAYS (%v)", id, err)
+			}
+			variables := s.template.Resources[id].variables()
+			if !reflect.DeepEqual(variables["ARCHIVE_DAYS"], map[string]any{"Ref": "ArchiveDays"}) {
+				t.Errorf("%s is told %v", id, variables["ARCHIVE_DAYS"])
+			}
+			roles = append(roles, map[string]any{"Ref": id + "Role"})
+		}
+		s.has(t, "AWS::IAM::ManagedPolicy", map[string]any{"Roles": roles, "PolicyDocument": map[string]any{
+			"Statement": []any{map[string]any{"Action": "events:CreateArchive"}},
+		}})
+	})
+}
+
 // What the local AWS lacks is left out by name, and nothing else is.
 func TestTheLocalFormLacksOnlyWhatIsNamed(t *testing.T) {
 	dir := t.TempDir()

@@ -19,7 +19,7 @@ import (
 )
 
 func main() {
-	buses := relay.NewMaker(eventbridge.NewFromConfig(lambdaenv.AWS()), nil)
+	buses := relay.NewMaker(eventbridge.NewFromConfig(lambdaenv.AWS()), nil).Archiving(lambdaenv.IntOr("ARCHIVE_DAYS", 0))
 	people := assemble.Organizations(assemble.Database(), buses)
 	lambda.Start(httpapi.ManageOrganizations(assemble.Edge(people, nil), people))
 }

@@ -7,9 +7,9 @@ import (
 	"path/filepath"
 )
 
-// Test runs a command against an application that is deployed for it alone, on a free port, and gone afterwards.
+// Test runs a command against Baton, or its wrapped form, deployed for it alone, on a free port, and gone afterwards.
 // BATON_TEST_STACK names its stack file, BATON_TEST_ENDPOINT its local AWS.
-func (t Tree) Test(ctx context.Context, name string, arg ...string) error {
+func (t Tree) Test(ctx context.Context, a Application, name string, arg ...string) error {
 	dir, err := os.MkdirTemp("", "baton-test-")
 	if err != nil {
 		return err
@@ -32,7 +32,7 @@ func (t Tree) Test(ctx context.Context, name string, arg ...string) error {
 		return err
 	}
 	defer server.Stop()
-	if _, err := t.UpOn(ctx, server, dir); err != nil {
+	if _, err := t.deployOn(ctx, server, dir, a); err != nil {
 		return err
 	}
 	cmd := exec.CommandContext(ctx, name, arg...)

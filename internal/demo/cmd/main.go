@@ -1,4 +1,5 @@
-// Command cmd is what make run does once the stack is up: the main job, shown.
+// Command cmd is what make run does once the stack is up: the main job, shown. Its argument is another stack's file than
+// that of make up.
 package main
 
 import (
@@ -30,7 +31,11 @@ func run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	stack, err := localstack.ReadStack(tree.Path(".local", "stack.json"))
+	file := tree.Path(".local", "stack.json")
+	if len(os.Args) == 2 {
+		file = os.Args[1]
+	}
+	stack, err := localstack.ReadStack(file)
 	if err != nil {
 		return fmt.Errorf("%w (make up writes it)", err)
 	}
@@ -56,6 +61,8 @@ func run(ctx context.Context) error {
 	if t.State != client.Completed {
 		return errors.New("the task should have been completed")
 	}
-	demo.GoOn(w, stack.OperatorKey, t, os.Stdout)
+	if len(os.Args) == 1 { // the other's stack may be gone when this is read
+		demo.GoOn(w, stack.OperatorKey, t, os.Stdout)
+	}
 	return nil
 }

@@ -19,7 +19,8 @@ const usage = `usage:
   down               stop the local AWS
   setup TOOL         make the Python environment of ministack or sam, print its folder of programs
   test COMMAND …     run a command against an application deployed for it alone, which BATON_TEST_STACK
-                     (a stack file) and BATON_TEST_ENDPOINT (the local AWS) name`
+                     (a stack file) and BATON_TEST_ENDPOINT (the local AWS) name
+  test-wrapped COMMAND …   test with the application as infra wrapped it into template.local.json`
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -62,7 +63,9 @@ func do(ctx context.Context, args []string) error {
 		}
 		return err
 	case len(args) >= 2 && args[0] == "test":
-		return tree.Test(ctx, args[1], args[2:]...)
+		return tree.Test(ctx, localstack.Baton, args[1], args[2:]...)
+	case len(args) >= 2 && args[0] == "test-wrapped":
+		return tree.Test(ctx, localstack.Wrapped, args[1], args[2:]...)
 	}
 	return errors.New(usage)
 }

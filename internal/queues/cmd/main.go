@@ -15,8 +15,10 @@ import (
 	"os/signal"
 	"time"
 
+	"baton/internal/hookqueue"
 	"baton/internal/relay"
 	"baton/internal/store"
+	"baton/internal/webhook"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/config"
@@ -47,16 +49,21 @@ func run(ctx context.Context, stack, command string) error {
 		return err
 	}
 	db := dynamodb.NewFromConfig(settings)
-	queue := relay.NewFailureQueue(sqs.NewFromConfig(settings), at["FailedChangesQueueUrl"])
+	queues := sqs.NewFromConfig(settings)
+	queue := relay.NewFailureQueue(queues, at["FailedChangesQueueUrl"])
 	switch command {
 	case "look":
 		return queue.Look(ctx, func(f relay.Failure) { fmt.Println(f) })
 	case "redrive":
 		tasks := store.NewTasks(db, at["TasksTable"])
+		directory := store.NewDirectory(db, at["DirectoryTable"])
 		r := relay.New(
 			store.NewLog(db, at["EventsTable"], tasks, time.Now),
 			relay.NewBuses(eventbridge.NewFromConfig(settings), at["BusPrefix"]),
-			tasks, store.NewDirectory(db, at["DirectoryTable"]), nil, queue,
+			tasks,
+			directory,
+			webhook.NewFan(directory, directory, hookqueue.New(queues, at["DeliveriesQueueUrl"])),
+			queue,
 		)
 		return queue.Redrive(ctx, func(ctx context.Context, f relay.Failure) error {
 			fmt.Println(f)
