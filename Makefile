@@ -54,6 +54,10 @@ faults: $(LOCAL) ## everything fails in turn while agents talk: a table of fault
 	@mkdir -p .local
 	@cd internal/faults && go test -count=1 -timeout 40m -v -run TestFaults -args -talks=120 -out=../../.local/faults.txt
 
+.PHONY: load
+load: up ## many organizations' agents at work on the local AWS for DURATION: times, units, invariants (TROUBLE=relay, kill or bus)
+	@cd internal/load && go run -mod=mod . -duration $(or $(DURATION),2m) $(if $(TROUBLE),-trouble $(TROUBLE)) $(LOAD)
+
 .PHONY: check
 check: test vulnerabilities ## test, and a look for known vulnerabilities where their list can be reached
 
@@ -62,6 +66,7 @@ lint: sam-tools ## formatting, vet, staticcheck, the template
 	go mod tidy -diff
 	@wrong=$$(gofmt -l $(wildcard client examples functions infra internal)); [ -z "$$wrong" ] || { echo "gofmt these: $$wrong"; exit 1; }
 	go vet ./...
+	cd internal/load && go vet -mod=mod ./...
 	$(TOOL) staticcheck ./...
 	for t in $(TEMPLATES); do $(SAM) validate --lint --region us-east-1 --template $$t || exit 1; done
 	.venv/sam/bin/cfn-lint $(TEMPLATES)

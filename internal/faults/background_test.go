@@ -305,7 +305,8 @@ func (s *stage) waiting() string {
 			return "queue"
 		}
 	}
-	for organization := range s.listeners {
+	for _, o := range s.traffic.World.Organizations {
+		organization, _ := task.ParseID(o.ID)
 		hooks, err := s.hooks().Hooks(ctx, organization)
 		s.must(err)
 		for _, h := range hooks {

@@ -230,8 +230,7 @@ var cases = []faultCase{
 		during: func(s *stage, hit hits) {
 			for _, o := range s.traffic.World.Organizations {
 				id, _ := task.ParseID(o.ID)
-				s.hear() // its rule and queue stay
-				s.dropBus(id)
+				s.must(s.ears.DropBus(s.Context(), id))
 				hit.count("buses deleted")
 			}
 		},

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/x509"
 	"encoding/json"
-	"fmt"
 	"io"
 	"log/slog"
 	"math/rand/v2"
@@ -33,9 +32,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
 	"github.com/aws/aws-sdk-go-v2/service/eventbridge"
-	ebtypes "github.com/aws/aws-sdk-go-v2/service/eventbridge/types"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
-	sqstypes "github.com/aws/aws-sdk-go-v2/service/sqs/types"
 )
 
 func TestMain(m *testing.M) {
@@ -65,10 +62,9 @@ type stage struct {
 	background                 *background
 	db                         *dynamodb.Client // and these are never hit by a fault
 	queues                     *sqs.Client
-	buses                      *eventbridge.Client
 	streams                    *dynamodbstreams.Client
 	traffic                    *traffic.Driver
-	listeners                  map[task.ID]string // URLs of the queues behind the rules on the buses
+	ears                       *traffic.Ears
 	told                       map[string][]traffic.Told
 	leaver                     *traffic.Agent
 }
@@ -101,9 +97,10 @@ func newStage(t *testing.T, c faultCase) *stage {
 	s := &stage{
 		T: t, faults: faults, gateway: &gateway{}, clock: &clock{}, tables: localaws.NewTables(t),
 		prefix: localaws.Unique("f"), cursors: "first", callTimeout: 5 * time.Second, skews: []time.Duration{0},
-		db: dynamodb.NewFromConfig(clean), queues: sqs.NewFromConfig(clean), buses: eventbridge.NewFromConfig(clean),
-		streams: dynamodbstreams.NewFromConfig(clean), listeners: map[task.ID]string{}, told: map[string][]traffic.Told{},
+		db: dynamodb.NewFromConfig(clean), queues: sqs.NewFromConfig(clean),
+		streams: dynamodbstreams.NewFromConfig(clean), told: map[string][]traffic.Told{},
 	}
+	s.ears = &traffic.Ears{Buses: eventbridge.NewFromConfig(clean), Queues: s.queues, Prefix: "baton-" + s.prefix + "-"}
 	if c.callTimeout != 0 {
 		s.callTimeout = c.callTimeout
 	}
@@ -122,7 +119,7 @@ func newStage(t *testing.T, c faultCase) *stage {
 	s.must(err)
 	for _, o := range w.Organizations {
 		id, _ := task.ParseID(o.ID)
-		s.listen(id)
+		s.must(s.ears.Listen(t.Context(), id))
 		url, all := s.receivers.url+"/"+o.ID, []string{"a2a.task.created", "a2a.task.message", "a2a.task.canceled", "a2a.sent_task.updated"}
 		_, err := s.hooks().Create(t.Context(), id, webhook.Edit{URL: &url, Events: &all})
 		s.must(err)
@@ -233,10 +230,7 @@ func (m busMaker) MakeBus(ctx context.Context, organization task.ID) error {
 	if err := m.Maker.MakeBus(ctx, organization); err != nil {
 		return err
 	}
-	if url, known := m.s.listeners[organization]; known {
-		return m.s.rule(ctx, organization, url)
-	}
-	return nil
+	return m.s.ears.Again(ctx, organization)
 }
 
 // queue makes a queue whose messages come again after some seconds when nobody deletes them.
@@ -249,66 +243,12 @@ func (s *stage) queue(name, again string) (url string) {
 	return *out.QueueUrl
 }
 
-// busName is that of relay.Buses and of the directory: baton-<stage>-<organization>.
-func (s *stage) busName(organization task.ID) string {
-	return "baton-" + s.prefix + "-" + organization.String()
-}
-
-// listen puts a rule on an organization's bus, with a queue behind it.
-func (s *stage) listen(organization task.ID) {
-	s.Helper()
-	s.listeners[organization] = s.queue("heard", "30")
-	s.must(s.rule(s.Context(), organization, s.listeners[organization]))
-}
-
-func (s *stage) rule(ctx context.Context, organization task.ID, url string) error {
-	attributes, err := s.queues.GetQueueAttributes(ctx, &sqs.GetQueueAttributesInput{
-		QueueUrl: &url, AttributeNames: []sqstypes.QueueAttributeName{sqstypes.QueueAttributeNameQueueArn},
-	})
-	if err != nil {
-		return err
-	}
-	bus, all := s.busName(organization), `{"source":["baton.a2a"]}`
-	if _, err := s.buses.PutRule(ctx, &eventbridge.PutRuleInput{Name: aws.String("all"), EventBusName: &bus, EventPattern: &all}); err != nil {
-		return fmt.Errorf("make a rule on %s: %w", bus, err)
-	}
-	_, err = s.buses.PutTargets(ctx, &eventbridge.PutTargetsInput{Rule: aws.String("all"), EventBusName: &bus, Targets: []ebtypes.Target{{
-		Id: aws.String("queue"), Arn: aws.String(attributes.Attributes["QueueArn"]),
-	}}})
-	return err
-}
-
-func (s *stage) dropBus(organization task.ID) {
-	bus := s.busName(organization)
-	s.buses.RemoveTargets(s.Context(), &eventbridge.RemoveTargetsInput{Rule: aws.String("all"), EventBusName: &bus, Ids: []string{"queue"}})
-	s.buses.DeleteRule(s.Context(), &eventbridge.DeleteRuleInput{Name: aws.String("all"), EventBusName: &bus})
-	_, err := s.buses.DeleteEventBus(s.Context(), &eventbridge.DeleteEventBusInput{Name: &bus})
-	s.must(err)
-}
-
-// hear takes what came over the buses since the last time.
+// hear takes what came over the buses and to the webhooks since the last time.
 func (s *stage) hear() {
 	s.Helper()
-	for organization, url := range s.listeners {
-		for {
-			out, err := s.queues.ReceiveMessage(s.Context(), &sqs.ReceiveMessageInput{QueueUrl: &url, MaxNumberOfMessages: 10})
-			s.must(err)
-			if len(out.Messages) == 0 {
-				break
-			}
-			var done []sqstypes.DeleteMessageBatchRequestEntry
-			for i, m := range out.Messages {
-				var event struct{ Detail traffic.Told }
-				s.must(json.Unmarshal([]byte(*m.Body), &event))
-				event.Detail.At = organization
-				s.told["bus"] = append(s.told["bus"], event.Detail)
-				done = append(done, sqstypes.DeleteMessageBatchRequestEntry{Id: aws.String(fmt.Sprint(i)), ReceiptHandle: m.ReceiptHandle})
-			}
-			_, err = s.queues.DeleteMessageBatch(s.Context(), &sqs.DeleteMessageBatchInput{QueueUrl: &url, Entries: done})
-			s.must(err)
-		}
-	}
-	s.told["webhook"] = s.receivers.all()
+	heard, err := s.ears.Heard(s.Context())
+	s.must(err)
+	s.told["bus"], s.told["webhook"] = heard, s.receivers.all()
 }
 
 // receivers are the webhooks' ends, each organization's under its id. A fifth of the tries fails.
@@ -371,7 +311,7 @@ func (s *stage) worker(now func() time.Time) *webhook.Worker {
 }
 
 func (s *stage) busesOf() *relay.Buses {
-	return relay.NewBuses(eventbridge.NewFromConfig(s.config), "baton-"+s.prefix+"-")
+	return relay.NewBuses(eventbridge.NewFromConfig(s.config), s.ears.Prefix)
 }
 
 // jobs is the queue of deliveries. Its delays are cut to a second, since the clock may run ahead of the queue's own: what comes

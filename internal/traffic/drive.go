@@ -236,7 +236,7 @@ func (d *Driver) try(ctx context.Context, name string, a *Agent, w *Write, call 
 			err = call(a.Client())
 		}
 	}
-	o, expected := outcome(err)
+	o, expected := Judge(err)
 	switch {
 	case !expected && client.HasStatus(err, http.StatusBadRequest) && name == "list" || name == "search" && client.HasStatus(err, http.StatusBadRequest):
 		d.Ledger.Count("cursor refused") // the walk begins anew
@@ -250,8 +250,8 @@ func (d *Driver) try(ctx context.Context, name string, a *Agent, w *Write, call 
 	return o == Accepted
 }
 
-// outcome says what an answer means, and whether there may be such a one.
-func outcome(err error) (o Outcome, expected bool) {
+// Judge says what an answer means to whoever made a write, and whether there may be such a one.
+func Judge(err error) (o Outcome, expected bool) {
 	var refused *client.Error
 	switch {
 	case err == nil:

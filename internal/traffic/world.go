@@ -3,6 +3,7 @@ package traffic
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -52,37 +53,48 @@ func (a *Agent) Key() string {
 
 // Make makes a world of n organizations with some agents each. The options are those of all its clients.
 func Make(ctx context.Context, url, operatorKey string, n, agents int, options ...client.Option) (*World, error) {
-	w := &World{URL: url, Operator: client.New(url, operatorKey, options...), options: options}
+	w := &World{URL: url, Operator: client.New(url, operatorKey, options...), options: options, Organizations: make([]*Organization, n)}
+	errs := make([]error, n+1)
+	var all sync.WaitGroup
+	slots := make(chan struct{}, 6)
 	for i := range n + 1 {
-		o, err := w.organization(ctx, fmt.Sprintf("Organization %d", i))
-		if err != nil {
-			return nil, err
-		}
-		if i == n {
-			w.Outsider, err = w.Agent(ctx, o, client.NewKey{})
-			if err != nil {
-				return nil, err
+		slots <- struct{}{}
+		all.Go(func() {
+			defer func() { <-slots }()
+			if i == n {
+				errs[i] = w.makeOutsider(ctx)
+				return
 			}
-			break
-		}
-		w.Organizations = append(w.Organizations, o)
-		for range agents {
-			a, err := w.Agent(ctx, o, client.NewKey{})
-			if err != nil {
-				return nil, err
-			}
-			o.Agents = append(o.Agents, a)
-		}
+			w.Organizations[i], errs[i] = w.organization(ctx, fmt.Sprintf("Organization %d", i), agents)
+		})
 	}
-	return w, nil
+	all.Wait()
+	return w, errors.Join(errs...)
 }
 
-func (w *World) organization(ctx context.Context, name string) (*Organization, error) {
-	o, err := w.Operator.CreateOrganization(ctx, client.NewOrganization{Name: name})
+func (w *World) makeOutsider(ctx context.Context) error {
+	o, err := w.organization(ctx, "Outsider", 1)
+	if err != nil {
+		return err
+	}
+	w.Outsider = o.Agents[0]
+	return nil
+}
+
+func (w *World) organization(ctx context.Context, name string, agents int) (*Organization, error) {
+	made, err := w.Operator.CreateOrganization(ctx, client.NewOrganization{Name: name})
 	if err != nil {
 		return nil, fmt.Errorf("traffic: make %s: %w", name, err)
 	}
-	return &Organization{Organization: o, Admin: client.New(w.URL, o.Key.Secret, w.options...)}, nil
+	o := &Organization{Organization: made, Admin: client.New(w.URL, made.Key.Secret, w.options...)}
+	for range agents {
+		a, err := w.Agent(ctx, o, client.NewKey{})
+		if err != nil {
+			return nil, err
+		}
+		o.Agents = append(o.Agents, a)
+	}
+	return o, nil
 }
 
 // Agent makes one more agent of an organization, which is none of those that talk by themselves. k says when its key ends.
