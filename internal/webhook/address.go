@@ -91,7 +91,9 @@ func (a Addresses) dialer() *net.Dialer {
 }
 
 // Check returns the URL in the form in which it is stored and called (lower-case host, international names in ASCII), or a
-// task.Invalid for the field "url". It looks the name up, within 5 s: every address it has must be public.
+// task.Invalid for the field "url". It looks the name up, within 5 s: every address it has must be public. One that has
+// none now is taken, unless its zone is never public: that a look-up fails is not the owner's fault, and names are often
+// made after what they are for. Until it has an address, deliveries fail with ProblemName.
 func (a Addresses) Check(ctx context.Context, raw string) (string, error) {
 	u, message := a.parse(raw)
 	if message != "" {
@@ -108,8 +110,8 @@ func (a Addresses) Check(ctx context.Context, raw string) (string, error) {
 	}
 	// The dot keeps the search list of the machine's own network out.
 	ips, err := resolver.LookupNetIP(ctx, "ip", u.Hostname()+".")
-	if err != nil || len(ips) == 0 {
-		return "", invalidURL("has a host name that can't be resolved")
+	if (err != nil || len(ips) == 0) && isPrivateName(u.Hostname()) {
+		return "", invalidURL("names a host of a private network")
 	}
 	for _, ip := range ips {
 		if !isPublic(ip) && !a.isLocal(netip.AddrPortFrom(ip.Unmap(), portOf(u))) {
@@ -118,6 +120,14 @@ func (a Addresses) Check(ctx context.Context, raw string) (string, error) {
 		}
 	}
 	return u.String(), nil
+}
+
+// privateZones are the names that mean something only inside of a machine or a network (RFC 6761, 6762, 8375, and ICANN's
+// resolution 2024.07.29.06 on .internal).
+var privateZones = []string{".localhost", ".localdomain", ".local", ".internal", ".home.arpa"}
+
+func isPrivateName(host string) bool {
+	return slices.ContainsFunc(privateZones, func(zone string) bool { return strings.HasSuffix("."+host, zone) })
 }
 
 func invalidURL(message string) error {

@@ -82,6 +82,7 @@ func TestURLsThatAreRefused(t *testing.T) {
 		chars    = "must not hold spaces, control characters or backslashes"
 		user     = "must not hold a user name or password"
 		fragment = "must not hold a fragment"
+		inside   = "names a host of a private network"
 	)
 	for _, row := range []struct{ name, url, message string }{
 		{"nothing", "", "must not be empty"},
@@ -147,8 +148,11 @@ func TestURLsThatAreRefused(t *testing.T) {
 		{"a label of 64", "https://" + strings.Repeat("a", 64) + ".example.com/", host},
 		{"a name of 254", "https://" + strings.Repeat("a.", 126) + "ab/", host},
 		{"broken punycode", "https://xn--0.example.com/", host},
-		{"a name that does not exist", "https://nowhere.example.com/", "has a host name that can't be resolved"},
-		{"a name without addresses", "https://empty.example.com/", "has a host name that can't be resolved"},
+		{"a name that is nobody's in localhost's zone", "https://other.localhost/", inside},
+		{"a name of a machine's own domain", "https://me.localdomain/", inside},
+		{"a name of a local network", "https://printer.local/", inside},
+		{"a name of a cloud's inside", "https://metadata.google.internal/computeMetadata/v1/", inside},
+		{"a name of a home", "https://router.home.arpa/", inside},
 		{"a name of a private address", "https://private.example.com/", "leads to an address that is not public"},
 		{"a name of which one address is private", "https://mixed.example.com/", "leads to an address that is not public"},
 		{"a name of the IPv6 loopback", "https://six.example.com/", "leads to an address that is not public"},
@@ -157,7 +161,6 @@ func TestURLsThatAreRefused(t *testing.T) {
 		t.Run(row.name, func(t *testing.T) {
 			a := Addresses{Resolver: resolver(t, map[string][][]string{
 				"hooks.example.com.":   {{"93.184.215.14"}},
-				"empty.example.com.":   {{}},
 				"private.example.com.": {{"10.0.0.7"}},
 				"mixed.example.com.":   {{"93.184.215.14", "192.168.1.1"}},
 				"six.example.com.":     {{"::1"}},
@@ -190,6 +193,8 @@ func TestURLsThatAreTaken(t *testing.T) {
 			"hooks.example.com.":         {{"93.184.215.14", "2606:2800:21f::1"}},
 			"xn--bcher-kva.example.com.": {{"93.184.215.14"}},
 			"local.example.com.":         {{"127.0.0.1"}},
+			"empty.example.com.":         {{}},
+			"here.internal.":             {{"127.0.0.1"}},
 		}),
 	}
 	for _, row := range []struct{ name, url, stored string }{
@@ -206,6 +211,9 @@ func TestURLsThatAreTaken(t *testing.T) {
 		{"the same by https", "https://127.0.0.1:9000/x", "https://127.0.0.1:9000/x"},
 		{"a local IPv6 address that it names", "http://[::1]:9000/x", "http://[::1]:9000/x"},
 		{"a name that leads there", "https://local.example.com:9000/", "https://local.example.com:9000/"},
+		{"a private name that leads there", "https://here.internal:9000/", "https://here.internal:9000/"},
+		{"a name that does not exist yet", "https://nowhere.example.com/", "https://nowhere.example.com/"},
+		{"a name without addresses yet", "https://empty.example.com/", "https://empty.example.com/"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			got, err := a.Check(context.Background(), row.url)
