@@ -10,7 +10,7 @@ import (
 
 // Rules numbers what this package takes a word to be, and how a signature places it. Stored signatures carry it.
 // It grows with every change, also when a newer Unicode comes with a library or with Go: a test notices.
-const Rules = 1
+const Rules = 2
 
 // reader cuts texts into words: the UAX #29 segments that have a letter or a number (general categories L and N), each
 // as its key. It keeps its buffers, so one reader serves many texts, one after the other.
@@ -39,6 +39,24 @@ func (r *reader) each(text string, yield func(key []byte) bool) bool {
 		}
 	}
 	return true
+}
+
+// eachUnlessSpent is each, and remembers that text was left out where nothing counts any more.
+func (r *reader) eachUnlessSpent(text string, yield func(key []byte) bool) {
+	switch {
+	case !r.spent():
+		r.each(text, yield)
+	case text != "":
+		r.read = r.limit + 1
+	}
+}
+
+// eachOf is eachUnlessSpent for the keys and scalars of data.
+func (r *reader) eachOf(json []byte, yield func(key []byte) bool) {
+	eachScalar(json, func(scalar string) bool {
+		r.eachUnlessSpent(scalar, yield)
+		return r.limit == 0 || r.read <= r.limit
+	})
 }
 
 // eachCounted is each for a text that may reach beyond the limit.

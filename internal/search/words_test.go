@@ -142,12 +142,13 @@ func TestRulesHaveTheirNumber(t *testing.T) {
 		}
 		sum.Write([]byte(b.String()))
 	})
-	bits := make([]byte, MaxSignature)
+	signature, archive := NewSignature(300), NewArchive()
 	for _, key := range []string{"a", "4182", "refund", "größe", "東"} {
-		set(bits, hash([]byte(key)))
+		signature.Text(key)
+		archive.Text(key)
 	}
-	sum.Write(bits)
-	const want, rules = "32a9bc955e9c32f361fbee6027786866", 1
+	sum.Write(append(signature.Bytes()[1:], archive.Bytes()[1:]...))
+	const want, rules = "4992f4dc8125cb865718f79eef9bb92f", 2
 	if got := hex.EncodeToString(sum.Sum(nil)); got != want || Rules != rules {
 		t.Errorf("the word rules are %s under number %d; they were %s under %d", got, Rules, want, rules)
 	}

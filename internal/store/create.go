@@ -13,8 +13,7 @@ import (
 // Create implements task.Store. It costs 8 write units for a message that fits into a unit with what the change tells,
 // and one round trip.
 func (s *Tasks) Create(ctx context.Context, t task.Task, first task.Change, join bool) error {
-	h := head{Task: t, attempt: newAttempt(), own: t.Seen, words: search.NewSignature(search.MaxSignature)}
-	h.words.Resize(newestSignature)
+	h := head{Task: t, attempt: newAttempt(), own: t.Seen, words: search.NewSignature(newSignature)}
 	addWords(h.words, first.Message)
 	h.fit()
 	changes, err := changeItems(first)

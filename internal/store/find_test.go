@@ -118,6 +118,9 @@ func newWorld(t testing.TB, seed uint64, tasks int) *world {
 		}
 	}
 	w.writeLong(t, seeder)
+	for range 3 {
+		w.writeBusy(t, seeder)
+	}
 	if err := seeder.Flush(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -205,6 +208,30 @@ func (w *world) writeLong(t testing.TB, s *storetest.Seeder) {
 			t.Fatal(err)
 		}
 		on.is(v, m, task.ByAgent, draft(m))
+	}
+}
+
+// writeBusy makes a task of so many messages that its words are archived, some time before the last ones.
+func (w *world) writeBusy(t testing.TB, s *storetest.Seeder) {
+	w.write(t, s, nil)
+	on := w.model[len(w.model)-1]
+	worker := task.Edit{Task: on.ID, Viewer: task.Viewer{Identity: on.Target.Identity}, Minimal: true}
+	requester := task.Edit{Task: on.ID, Viewer: task.Viewer{Identity: on.Caller.Identity}, Minimal: true}
+	for range 30 + w.rand.IntN(100) {
+		s.Now = s.Now.Add(time.Duration(w.rand.IntN(3)) * time.Millisecond)
+		text := w.words.Message()
+		d := draft(text)
+		v, by, err := task.View{}, task.ByCaller, error(nil)
+		if w.rand.IntN(2) == 0 {
+			v, err = s.AddMessage(t.Context(), requester, d)
+		} else {
+			by = task.ByAgent
+			v, err = s.Reply(t.Context(), worker, task.Progress, task.ID{}, d)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		on.is(v, text, by, d)
 	}
 }
 

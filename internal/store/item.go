@@ -27,7 +27,7 @@ const (
 	attrRequest      = "q" // the clip of the request
 	attrResult       = "z" // the clip of the result
 	attrFingerprints = "f" // 8 bytes each, the oldest first
-	attrWords        = "w" // the word signature
+	attrWords        = "w" // the word signature, or the archive
 	attrBody         = "m" // the message of a change, or a part of it
 	attrPair         = "b" // the two identities of a context, the smaller first
 	attrTasks        = "k" // the tasks of a context
@@ -55,22 +55,19 @@ const (
 	// A head holds fingerprints until there are fewOwn or, where there is room, manyOwn; then all go to the ledger.
 	// Both divide 50, so that of equal messages any 50 in a row cost the same.
 	fewOwn, manyOwn = 10, 25
-	// leastWords is the smallest signature of a head, in bytes: 1.7 % of the words that a task of 100 words doesn't
-	// have look as if it had them.
-	leastWords = 128
 	// ledgerPage is how many fingerprints a page of the ledger holds: it fits in a unit, and is filled by whole heads.
 	ledgerPage = 100
 )
 
-// fit makes the head fit into a unit: it says how many fingerprints must go to the ledger, and folds the signature to
+// fit makes the head fit into a unit: it says how many fingerprints must go to the ledger, and shrinks the signature to
 // leave room for fewOwn. With the longest handles and clips there is room for them and the smallest signature
 // (TestHeadFits).
 func (h *head) fit() (spill int) {
 	if n := len(h.own); n >= manyOwn || n >= fewOwn && h.sizeWith(manyOwn) > unit {
 		return n
 	}
-	for h.sizeWith(fewOwn) > unit && h.words.Size() > leastWords {
-		h.words.Resize(h.words.Size() / 2)
+	if over := h.sizeWith(fewOwn) - unit; over > 0 {
+		h.words.Shrink(max(leastSignature, h.words.Size()-over))
 	}
 	return 0
 }
@@ -135,7 +132,9 @@ func (h head) item() map[string]types.AttributeValue {
 	if len(h.own) > 0 {
 		item[attrFingerprints] = binaryValue(packFingerprints(h.own))
 	}
-	item[attrWords] = binaryValue(h.words.Bytes())
+	if words := h.words.Bytes(); words != nil {
+		item[attrWords] = binaryValue(words)
+	}
 	return item
 }
 

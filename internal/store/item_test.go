@@ -34,7 +34,7 @@ func longestHead(script string, fingerprints int) head {
 			WorkerSpoke: true, Messages: task.MaxMessages,
 			Lease: &task.Lease{ID: task.NewID(), ExpiresAt: now(), Length: time.Hour},
 		},
-		attempt: newAttempt(), spilled: 492, words: search.NewSignature(newestSignature),
+		attempt: newAttempt(), spilled: 492, words: search.NewSignature(newSignature),
 	}
 	for i := range fingerprints {
 		h.own = append(h.own, task.Fingerprint(rand.Uint64()|uint64(i)))
@@ -54,7 +54,7 @@ func TestHeadFits(t *testing.T) {
 			if again := h.fit(); again != 0 {
 				t.Errorf("%s: of %d fingerprints %d must go, and then %d", script, fingerprints, spill, again)
 			}
-			if size := h.size(); size > unit || h.words.Size() < leastWords {
+			if size := h.size(); size > unit || h.words.Size() < leastSignature {
 				t.Errorf("%s: %d bytes with a signature of %d and %d of %d fingerprints", script, size, h.words.Size(), len(h.own), fingerprints)
 			}
 			if spill > 0 && fingerprints < fewOwn {
@@ -238,7 +238,7 @@ func TestChangeFits(t *testing.T) {
 func TestSortKeys(t *testing.T) {
 	order := []string{
 		changeSortKey(1), changePartKey(1, 1), changePartKey(1, 2), changeSortKey(2), changeSortKey(10), changeSortKey(999_999),
-		ledgerSortKey(0), ledgerSortKey(4), headSort,
+		ledgerSortKey(0), ledgerSortKey(4), headSort, wordsSort,
 	}
 	for i, key := range order {
 		if i > 0 && order[i-1] >= key {

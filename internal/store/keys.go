@@ -12,12 +12,13 @@ import (
 )
 
 // The keys of the table tasks. A partition holds one task or one context: a letter and its id. Within a task the sort
-// keys are in the order C (changes) < M (ledger) < T (head), so that one backwards query gives the head, then the
-// ledger, then the newest changes.
+// keys are in the order C (changes) < M (ledger) < T (head) < W (archive of words), so that one backwards query from the
+// head on gives the head, then the ledger, then the newest changes.
 const (
 	taskPartition    = 'T'
 	contextPartition = 'X'
 
+	wordsSort   = "W"
 	headSort    = "T"
 	contextSort = "X"
 	ledgerSort  = "M#" // and the page, one digit

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"sync"
 
 	"baton/internal/search"
 	"baton/internal/task"
@@ -27,9 +26,9 @@ func (s *Tasks) List(ctx context.Context, q task.Query) (page task.Page, err err
 	}
 	shown := map[task.ID]bool{}
 	last := q.After
-	for {
-		var batch []head
-		for want := min(q.Limit-len(page.Items), readAtOnce); len(batch) < want && err == nil; {
+	for atOnce := min(q.Limit, readAtOnce); ; {
+		var heads []head
+		for err == nil && (text == nil && len(heads) < q.Limit-len(page.Items) || text != nil && len(heads) < atOnce) {
 			var h head
 			var ok bool
 			if h, ok, err = from.next(ctx); err != nil || !ok {
@@ -42,18 +41,36 @@ func (s *Tasks) List(ctx context.Context, q task.Query) (page task.Page, err err
 			// The index is behind the table: a task may still stand at its old place, too.
 			if !shown[h.ID] && matches(q, h.Task) && (text == nil || h.words.MayHold(text)) {
 				shown[h.ID] = true
-				batch = append(batch, h)
+				heads = append(heads, h)
 			}
 		}
 		if err != nil && err != errEnd && err != errSpent {
 			return task.Page{}, err
 		}
-		found, wrong := s.holding(ctx, batch, text)
+		all, wrong := s.candidates(ctx, heads, text, false)
 		if wrong != nil {
 			return task.Page{}, wrong
 		}
-		for _, h := range found {
-			page.Items = append(page.Items, h.Task)
+		if 2*len(all) < len(heads) {
+			atOnce = min(2*atOnce, batchSize) // archives are cheap to look into, a hundred at once
+		}
+		for len(all) > 0 && len(page.Items) < q.Limit {
+			n := min(len(all), q.Limit-len(page.Items))
+			if text != nil {
+				n = min(n, readAtOnce)
+			}
+			found, wrong := s.holding(ctx, all[:n], text)
+			if wrong != nil {
+				return task.Page{}, wrong
+			}
+			for _, h := range found {
+				page.Items = append(page.Items, h.Task)
+			}
+			if len(page.Items) == q.Limit && n < len(all) {
+				page.Next = all[n-1].position()
+				return page, nil
+			}
+			all = all[n:]
 		}
 		switch {
 		case err == errEnd:
@@ -124,36 +141,4 @@ func matches(q task.Query, t task.Task) bool {
 // named says whether a filter by a handle or an id, which no handle is as long as, is empty or means the party.
 func named(filter string, p task.Party) bool {
 	return filter == "" || filter == p.Handle || filter == p.Identity.String()
-}
-
-// holding keeps the tasks that have what the text asks for, read from their messages, all of them when text is nil.
-func (s *Tasks) holding(ctx context.Context, heads []head, text *search.Query) (found []head, err error) {
-	if text == nil {
-		return heads, nil
-	}
-	holds, errs := make([]bool, len(heads)), make([]error, len(heads))
-	var reads sync.WaitGroup
-	for i, h := range heads {
-		reads.Go(func() {
-			m := text.Task()
-			errs[i] = s.eachChange(ctx, h.ID, 1, maxChange, min(h.Version, 100), func(c changeParts) (bool, error) {
-				change, err := c.change()
-				if err == nil {
-					addWords(m, change.Message)
-				}
-				return !m.Settled(), err
-			})
-			holds[i] = m.Found()
-		})
-	}
-	reads.Wait()
-	if err := errors.Join(errs...); err != nil {
-		return nil, err
-	}
-	for i, h := range heads {
-		if holds[i] {
-			found = append(found, h)
-		}
-	}
-	return found, nil
 }

@@ -44,12 +44,13 @@ func (s *Tasks) Load(ctx context.Context, id task.ID, minimal bool) (task.View, 
 func (s *Tasks) load(ctx context.Context, id task.ID, minimal bool) (v task.View, torn bool, err error) {
 	in := &dynamodb.QueryInput{
 		TableName: &s.table, ConsistentRead: new(true), ScanIndexForward: new(false), Limit: aws.Int32(firstQuery),
-		KeyConditionExpression:    new(attrPartition + " = :p"),
-		ExpressionAttributeValues: map[string]types.AttributeValue{":p": binaryValue(partition(taskPartition, id))},
+		KeyConditionExpression: new(attrPartition + " = :p AND " + attrSort + " BETWEEN :from AND :to"),
+		ExpressionAttributeValues: map[string]types.AttributeValue{
+			":p": binaryValue(partition(taskPartition, id)), ":from": stringValue(changeSort), ":to": stringValue(headSort),
+		},
 	}
 	if minimal {
-		in.KeyConditionExpression = new(attrPartition + " = :p AND " + attrSort + " >= :s")
-		in.ExpressionAttributeValues[":s"] = stringValue(ledgerSort)
+		in.ExpressionAttributeValues[":from"] = stringValue(ledgerSort)
 	}
 	r := taskReader{minimal: minimal}
 	for !r.enough() {

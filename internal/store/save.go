@@ -14,7 +14,8 @@ import (
 )
 
 // Save implements task.Store. It costs 8 write units for a message that fits into a unit with what the change tells,
-// 2 more for each write, of 10 to 25 with a message id, that moves fingerprints to the ledger, and one round trip.
+// 2 more for each write, of 10 to 25 with a message id, that moves fingerprints to the ledger, 6 more for each, of 10 or
+// more, that moves words to the archive, which is also 2 read units or more; and one round trip, or two to move words.
 func (s *Tasks) Save(ctx context.Context, was task.View, now task.Task, change task.Change) (any, error) {
 	old := was.Token.(token)
 	next := old.next(was, now)
@@ -26,7 +27,17 @@ func (s *Tasks) Save(ctx context.Context, was task.View, now task.Task, change t
 	if err := s.readPage(ctx, &next); err != nil {
 		return nil, err
 	}
-	pages := next.spill()
+	var further []map[string]types.AttributeValue
+	if next.archiveDue() {
+		words, err := s.archive(ctx, &next.head, change)
+		if err != nil {
+			return nil, err
+		}
+		further = append(further, words)
+	}
+	if page := next.spill(len(further) > 0); page != nil {
+		further = append(further, page)
+	}
 	items := []types.TransactWriteItem{s.put(next.item(), asAttempt, map[string]types.AttributeValue{
 		":was": binaryValue(old.attempt[:]),
 	})}
@@ -34,9 +45,9 @@ func (s *Tasks) Save(ctx context.Context, was task.View, now task.Task, change t
 	for _, item := range changes {
 		items = append(items, s.put(item, notThere, nil))
 	}
-	for _, page := range pages {
-		// The head's condition is the ledger's too: no write of the one without the other.
-		items = append(items, types.TransactWriteItem{Put: &types.Put{TableName: &s.table, Item: page}})
+	for _, item := range further {
+		// The head's condition is theirs too: no write of the one without the other.
+		items = append(items, types.TransactWriteItem{Put: &types.Put{TableName: &s.table, Item: item}})
 	}
 	reasons, err := s.transact(ctx, "save", now.ID, items)
 	if err != nil {
@@ -96,20 +107,25 @@ func (s *Tasks) readPage(ctx context.Context, t *token) error {
 	return nil
 }
 
-// spill makes the head fit into a unit, and gives the pages of the ledger that take what does not: seldom two, when
-// the newest page has room for a part.
-func (t *token) spill() (pages []map[string]types.AttributeValue) {
-	for n := t.fit(); n > 0; n = t.fit() {
-		if len(t.page) == ledgerPage {
-			t.page = nil
-		}
-		n = min(n, ledgerPage-len(t.page))
-		t.page = append(slices.Clip(t.page), t.own[:n]...)
-		t.own = t.own[n:]
-		page := taskKey(t.ID, ledgerSortKey(t.spilled/ledgerPage))
-		page[attrFingerprints] = binaryValue(packFingerprints(t.page))
-		t.spilled += n
-		pages = append(pages, page)
+// spill makes the head fit into a unit, and gives the page of the ledger that takes what does not, nil for none. What a
+// page has no more room for than this goes, too, so that no write has two; and all goes if the write is dear anyway.
+func (t *token) spill(dear bool) map[string]types.AttributeValue {
+	if len(t.page) == ledgerPage {
+		t.page = nil
 	}
-	return pages
+	room := ledgerPage - len(t.page)
+	n := t.fit()
+	if dear || len(t.own) >= room {
+		n = min(len(t.own), room)
+	}
+	if n == 0 {
+		return nil
+	}
+	t.page = append(slices.Clip(t.page), t.own[:n]...)
+	t.own = t.own[n:]
+	page := taskKey(t.ID, ledgerSortKey(t.spilled/ledgerPage))
+	page[attrFingerprints] = binaryValue(packFingerprints(t.page))
+	t.spilled += n
+	t.fit()
+	return page
 }

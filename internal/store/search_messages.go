@@ -20,7 +20,7 @@ func (s *Tasks) SearchMessages(ctx context.Context, q task.MessageQuery) (page t
 	if err != nil {
 		return task.MessagePage{}, err
 	}
-	m := messageWalk{store: s, q: q, at: at.last, open: map[task.ID]*thread{}, met: map[task.ID]bool{}}
+	m := messageWalk{store: s, q: q, at: at.last, atOnce: readAtOnce, open: map[task.ID]*thread{}, met: map[task.ID]bool{}}
 	if m.text, err = parseText(q.Text); err != nil {
 		return task.MessagePage{}, err
 	}
@@ -102,6 +102,7 @@ type messageWalk struct {
 	tasks  source // that changed before the position
 	ahead  []head // taken from tasks, not yet looked at
 	end    bool   // there is nothing more in tasks
+	atOnce int    // how many tasks are looked into at once
 	open   map[task.ID]*thread
 	met    map[task.ID]bool // that are or were open
 	at     []byte           // the position of the last message or task looked at
@@ -139,7 +140,8 @@ func (m *messageWalk) start(ctx context.Context, at messagePosition) error {
 			heads = append(heads, h)
 		}
 	}
-	return m.openAll(ctx, heads, upTo)
+	_, err = m.openAll(ctx, heads, upTo)
+	return err
 }
 
 // sources are the tasks that changed behind the position and since it was made, and those that changed before it.
@@ -258,7 +260,7 @@ func (m *messageWalk) more(ctx context.Context) bool {
 		return true
 	}
 	for _, t := range m.open {
-		if len(t.buffer) > 0 || t.below > 0 {
+		if len(t.buffer) > 0 || t.goesOn() {
 			return true
 		}
 	}
@@ -270,7 +272,7 @@ func (m *messageWalk) more(ctx context.Context) bool {
 func (m *messageWalk) openNext(ctx context.Context, newest *thread) error {
 	var heads []head
 	upTo := map[task.ID]int{}
-	for len(heads) < readAtOnce {
+	for len(heads) < m.atOnce {
 		h := m.ahead[0]
 		if newest != nil && bytes.Compare(h.position(), newest.position()) < 0 {
 			break
@@ -295,19 +297,36 @@ func (m *messageWalk) openNext(ctx context.Context, newest *thread) error {
 			break
 		}
 	}
-	return m.openAll(ctx, heads, upTo)
+	opened, err := m.openAll(ctx, heads, upTo)
+	if err == nil && opened == 0 && len(heads) > 0 {
+		m.at, m.moved = heads[len(heads)-1].position(), true
+	}
+	if 2*opened < len(heads) {
+		m.atOnce = min(2*m.atOnce, batchSize)
+	} else {
+		m.atOnce = readAtOnce
+	}
+	return err
 }
 
-func (m *messageWalk) openAll(ctx context.Context, heads []head, upTo map[task.ID]int) error {
-	errs := make([]error, len(heads))
+// openAll opens those of the tasks that may have a message that is asked for, and says how many.
+func (m *messageWalk) openAll(ctx context.Context, heads []head, upTo map[task.ID]int) (opened int, err error) {
+	all, err := m.store.candidates(ctx, heads, m.text, true)
+	if err != nil {
+		return 0, err
+	}
+	errs := make([]error, len(all))
 	var fills sync.WaitGroup
-	for i, h := range heads {
-		t := &thread{store: m.store, head: h, below: upTo[h.ID], at: m.at}
-		m.open[h.ID], m.met[h.ID] = t, true
+	for i, c := range all {
+		t := &thread{store: m.store, head: c.head, below: upTo[c.ID], at: m.at}
+		if c.rest != nil {
+			t.above = c.after
+		}
+		m.open[c.ID], m.met[c.ID] = t, true
 		fills.Go(func() { errs[i] = t.fill(ctx) })
 	}
 	fills.Wait()
-	return errors.Join(errs...)
+	return len(all), errors.Join(errs...)
 }
 
 // newest is the open task with the newest message, nil when there is none.
@@ -335,7 +354,7 @@ func (m *messageWalk) position(changedSince time.Time) messagePosition {
 		if len(t.buffer) > 0 {
 			number = t.buffer[0].Number
 		}
-		if number > 0 {
+		if len(t.buffer) > 0 || t.goesOn() {
 			p.goOn = append(p.goOn, threadEnd{t.head.ID, number})
 		}
 	}
@@ -351,9 +370,13 @@ type thread struct {
 	head   head
 	at     []byte        // nil for no bound
 	buffer []task.Change // that have messages
-	below  int           // the changes from 1 to this one are not read yet
+	above  int           // no change up to this one has what is asked for
+	below  int           // those from there up to this one are not read yet
 	fills  int
 }
+
+// goesOn says whether there is more to read.
+func (t *thread) goesOn() bool { return t.below > t.above }
 
 func (t *thread) position() []byte { return position(t.buffer[0].At, t.head.ID) }
 
@@ -362,12 +385,12 @@ const firstChanges, mostChanges = 20, 100
 
 // fill reads until there is something, or nothing any more.
 func (t *thread) fill(ctx context.Context) error {
-	for len(t.buffer) == 0 && t.below > 0 {
+	for len(t.buffer) == 0 && t.goesOn() {
 		n := firstChanges
 		if t.fills++; t.fills > 1 {
 			n = mostChanges
 		}
-		from := max(1, t.below-n+1)
+		from := max(t.above+1, t.below-n+1)
 		var read []task.Change
 		err := t.store.eachChange(ctx, t.head.ID, from, t.below, t.below-from+1, func(c changeParts) (bool, error) {
 			if c.Message == nil || t.at != nil && bytes.Compare(position(c.At, t.head.ID), t.at) >= 0 {

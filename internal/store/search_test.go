@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"reflect"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -15,6 +17,7 @@ import (
 	"baton/internal/task"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
 func (b *bench) found(q task.Query) (ids []task.ID) {
@@ -216,4 +219,156 @@ func TestLongWalk(t *testing.T) {
 			t.Errorf("%d found, want %d, for %.0f read units", len(got), len(want), units)
 		}
 	}
+}
+
+// sentence is n words out of so many of a kind.
+func sentence(r *rand.Rand, kind string, n, of int) string {
+	var b strings.Builder
+	for range n {
+		fmt.Fprintf(&b, "%s%d ", kind, r.IntN(of))
+	}
+	return b.String()
+}
+
+// A long task's words are in its archive, so that its messages are hardly ever read for words that it doesn't have; and
+// it is found by every word that it has, old or new.
+func TestLongTasksAreToldApart(t *testing.T) {
+	_, client := newClients(t)
+	table := localaws.NewTable(t, "TasksTable")
+	tasks := store.NewTasks(client, table)
+	from := task.Caller{Party: task.Party{Identity: task.NewID(), Organization: task.NewID(), Handle: "asker"}}
+	to := task.Party{Identity: task.NewID(), Organization: task.NewID(), Handle: "doer"}
+	seeder := storetest.NewSeeder(client, table, time.Now().AddDate(-1, 0, 0))
+	r := rand.New(rand.NewPCG(7, 8))
+	const n, messages = 20, 100
+	var all []task.View
+	for i := range n {
+		seeder.Now = seeder.Now.Add(time.Second)
+		v, _, err := seeder.Send(t.Context(), task.Send{From: from, To: to, Message: text(fmt.Sprintf("first%d", i))})
+		if err != nil {
+			t.Fatal(err)
+		}
+		edit := task.Edit{Task: v.ID, Viewer: task.Viewer{Identity: to.Identity}, Minimal: true}
+		for m := 1; m < messages+r.IntN(10); m++ {
+			words := fmt.Sprintf("%s at%dof%d", sentence(r, "w", 25, 1000), m, i)
+			if v, err = seeder.Reply(t.Context(), edit, task.Progress, task.ID{}, withID(text(words), fmt.Sprint("m", m))); err != nil {
+				t.Fatal(err)
+			}
+		}
+		all = append(all, v)
+	}
+	if err := seeder.Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	ask := func(q string) (found []task.ID, units float64) {
+		ctx, usage := store.WithUsage(t.Context())
+		for q := (task.Query{Identity: to.Identity, State: task.Working, Text: q, Limit: 100}); ; {
+			page, err := tasks.List(ctx, q)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, item := range page.Items {
+				found = append(found, item.ID)
+			}
+			if q.After = page.Next; q.After == nil {
+				break
+			}
+		}
+		units, _, _ = usage.Total()
+		return found, units
+	}
+	for i, v := range all {
+		for _, q := range []string{
+			fmt.Sprintf("first%d", i), fmt.Sprintf("at%dof%d", v.Version-1, i), fmt.Sprintf("at%dof%d at2of%d", v.Version-2, i, i),
+			fmt.Sprintf("at%dof%d", 1+r.IntN(v.Version-1), i),
+		} {
+			if got, _ := ask(q); !slices.Equal(got, []task.ID{v.ID}) {
+				t.Errorf("%s found %v, want %s", q, got, v.ID)
+			}
+			page, err := tasks.SearchMessages(t.Context(), task.MessageQuery{Identity: to.Identity, Text: strings.Fields(q)[0], Limit: 5})
+			if err != nil || len(page.Items) != 1 || page.Items[0].Of.ID != v.ID {
+				t.Errorf("%s found %d messages, %v", q, len(page.Items), err)
+			}
+		}
+	}
+	const queries = 20
+	sum := 0.0
+	for i := range queries {
+		got, units := ask(fmt.Sprint("nowhere", i))
+		if len(got) > 0 {
+			t.Errorf("nowhere found %v", got)
+		}
+		sum += units
+	}
+	// 1/8 of a unit for the head, 1/2 for the archive; reading the messages would be 10.
+	t.Logf("%.2f read units a task of %d messages", sum/queries/n, messages)
+	if sum/queries/n > 0.8 {
+		t.Errorf("%.2f read units a task", sum/queries/n)
+	}
+}
+
+// An archive that is behind its head, or gone, denies nothing, and the next one has all words again.
+func TestArchiveBehindOrGone(t *testing.T) {
+	b := newBench(t)
+	r := rand.New(rand.NewPCG(9, 10))
+	v := b.send(text("first"))
+	key := map[string]types.AttributeValue{
+		"p": &types.AttributeValueMemberB{Value: append([]byte{'T'}, v.ID[:]...)}, "s": &types.AttributeValueMemberS{Value: "W"},
+	}
+	write := func(what string) {
+		t.Helper()
+		_, err := b.Reply(t.Context(), b.as(b.to, v), task.Progress, task.ID{}, text(what+" "+sentence(r, "w", 25, 1000)))
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	stored := func() map[string]types.AttributeValue {
+		t.Helper()
+		out, err := b.db.GetItem(t.Context(), &dynamodb.GetItemInput{TableName: &b.table, Key: key, ConsistentRead: new(true)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out.Item
+	}
+	check := func(when string) {
+		t.Helper()
+		for _, q := range []string{"first", "early", "late", "first late", "latest"} {
+			if got := b.found(task.Query{Identity: b.to.Identity, Text: q}); len(got) != 1 {
+				t.Errorf("%s: %s is not found", when, q)
+			}
+			page, err := b.SearchMessages(t.Context(), task.MessageQuery{Identity: b.to.Identity, Text: q, Limit: 5})
+			if want := len(strings.Fields(q)) == 1; err != nil || (len(page.Items) == 1) != want {
+				t.Errorf("%s: %s in messages: %d, %v", when, q, len(page.Items), err)
+			}
+		}
+	}
+	for i := range 12 {
+		write(map[int]string{3: "early"}[i])
+	}
+	old := stored()
+	if old == nil {
+		t.Fatal("there is no archive after 13 messages")
+	}
+	for i := range 13 {
+		write(map[int]string{6: "late", 12: "latest"}[i])
+	}
+	if reflect.DeepEqual(old, stored()) {
+		t.Fatal("the archive is the same after 26 messages")
+	}
+	check("as it is")
+	if _, err := b.db.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &b.table, Item: old}); err != nil {
+		t.Fatal(err)
+	}
+	check("with an old archive")
+	if _, err := b.db.DeleteItem(t.Context(), &dynamodb.DeleteItemInput{TableName: &b.table, Key: key}); err != nil {
+		t.Fatal(err)
+	}
+	check("without an archive")
+	for range 12 {
+		write("")
+	}
+	if stored() == nil {
+		t.Fatal("there is no new archive")
+	}
+	check("with a new archive")
 }

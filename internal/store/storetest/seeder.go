@@ -131,12 +131,34 @@ func (c collector) TransactWriteItems(_ context.Context, in *dynamodb.TransactWr
 	return &dynamodb.TransactWriteItemsOutput{}, nil
 }
 
+func (c collector) GetItem(_ context.Context, in *dynamodb.GetItemInput, _ ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error) {
+	p, s := keyOf(in.Key)
+	return &dynamodb.GetItemOutput{Item: c.seeder.items[p][s]}, nil
+}
+
+// Query gives a stretch of a partition, all of it however long.
 func (c collector) Query(_ context.Context, in *dynamodb.QueryInput, _ ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error) {
-	partition := c.seeder.items[string(in.ExpressionAttributeValues[":p"].(*types.AttributeValueMemberB).Value)]
-	from := in.ExpressionAttributeValues[":s"].(*types.AttributeValueMemberS).Value
+	var from, to string
+	var partition map[string]item
+	for name, value := range in.ExpressionAttributeValues {
+		switch v := value.(type) {
+		case *types.AttributeValueMemberB:
+			partition = c.seeder.items[string(v.Value)]
+		case *types.AttributeValueMemberS:
+			if name == ":from" {
+				from = v.Value
+			} else {
+				to = v.Value
+			}
+		}
+	}
+	sorts := slices.Sorted(maps.Keys(partition))
+	if in.ScanIndexForward != nil && !*in.ScanIndexForward {
+		slices.Reverse(sorts)
+	}
 	out := &dynamodb.QueryOutput{}
-	for _, s := range slices.Backward(slices.Sorted(maps.Keys(partition))) {
-		if s >= from {
+	for _, s := range sorts {
+		if from <= s && s <= to {
 			out.Items = append(out.Items, partition[s])
 		}
 	}
