@@ -34,6 +34,17 @@ def bus_arn(service, method, path, headers, body, *rest):
 
 iam_actions.extract_resource_arn = bus_arn
 
+action = iam_actions.extract_iam_action
+
+
+def queue_action(service, *request):
+    """SQS has no rights to its batch operations: AWS asks for those to the single ones."""
+    asked = action(service, *request)
+    return asked.removesuffix("Batch") if service == "sqs" and asked else asked
+
+
+iam_actions.extract_iam_action = queue_action
+
 add_consumed_capacity = dynamodb._add_consumed_capacity
 
 
