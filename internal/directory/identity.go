@@ -2,10 +2,13 @@ package directory
 
 import (
 	"fmt"
+	"math"
 	"time"
 	"unicode/utf8"
 
 	"baton/internal/task"
+
+	"github.com/go-json-experiment/json"
 )
 
 // Identity is an agent: what is known of it and what it allows.
@@ -53,9 +56,11 @@ type IdentityEdit struct {
 	Skills              *[]Skill
 }
 
-// The limits of a profile keep it under 4 KB in nearly all cases and under 64 KB in all, since every send to the
-// agent reads it whole.
+// The limits of a profile keep it under 4 KB in nearly all cases, since every send to the agent reads it whole.
 const (
+	// maxProfile is the most bytes of all its texts as compact JSON: one answer of Discover holds a hundred strangers'
+	// profiles, and each character may take twice the room there.
+	maxProfile     = 24 << 10
 	maxDescription = 2000
 	maxSkills      = 20
 	maxSkillText   = 500 // of a skill's description, and of each example
@@ -112,6 +117,9 @@ func (e IdentityEdit) apply(i Identity) (Identity, error) {
 	set(&i.A2AEnabled, e.A2AEnabled)
 	set(&i.Discoverable, e.Discoverable)
 	set(&i.DeduplicateMessages, e.DeduplicateMessages)
+	if n := i.profileBytes(); bad == nil && n > maxProfile {
+		bad = append(bad, task.FieldError{Field: "skills", Message: fmt.Sprintf("and the other texts make a profile of %d bytes as compact JSON, more than %d", n, maxProfile)})
+	}
 	if bad != nil {
 		return Identity{}, bad
 	}
@@ -122,4 +130,13 @@ func set(to *bool, from *bool) {
 	if from != nil {
 		*to = *from
 	}
+}
+
+// profileBytes is how much room the agent's texts take as compact JSON.
+func (i Identity) profileBytes() int {
+	text, err := json.Marshal([]any{i.DisplayName, i.Description, i.Skills})
+	if err != nil {
+		return math.MaxInt // can't be: every text was decoded from JSON
+	}
+	return len(text)
 }

@@ -66,9 +66,9 @@ func DiscoverAgents(e *Edge, finder Finder) Handler {
 // baseURL is where the API is, as the request came to it: the gateway puts its stage, or what a domain maps to it,
 // before the path that the routes know.
 func (c *call) baseURL() string {
-	scheme, host := c.header["x-forwarded-proto"], c.request.RequestContext.DomainName
-	if scheme == "" {
-		scheme = "https"
+	scheme, host := "https", c.request.RequestContext.DomainName
+	if c.header["x-forwarded-proto"] == "http" { // any other is not the gateway's
+		scheme = "http"
 	}
 	if host == "" {
 		host = c.header["host"]

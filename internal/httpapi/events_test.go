@@ -2,6 +2,7 @@ package httpapi_test
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -27,15 +28,16 @@ import (
 type eventsWorld struct {
 	*world
 	logs     *store.Log
+	changes  *changes
 	stream   httpapi.StreamHandler // as on AWS
 	replayed [2]int64
 }
 
 func newEventsWorld(t testing.TB) *eventsWorld {
 	t.Helper()
-	w := &eventsWorld{world: newWorld(t)}
+	w := &eventsWorld{world: newWorld(t), changes: &changes{}}
 	config, _ := localaws.Config(t)
-	w.logs = store.NewLog(dynamodb.NewFromConfig(config), localaws.NewTable(t, "EventsTable"), nobody{}, w.clock.now)
+	w.logs = store.NewLog(dynamodb.NewFromConfig(config), localaws.NewTable(t, "EventsTable"), w.changes, w.clock.now)
 	options := httpapi.Options{Directory: w.people, Cursors: cursor.New("secret", w.clock.now), Log: w.log, Now: w.clock.now}
 	w.stream = httpapi.StreamEvents(httpapi.NewEdge(options), task.NewEvents(w.logs, w.clock.now))
 	options.Buffered = true
@@ -54,11 +56,14 @@ func inOnePiece(h httpapi.StreamHandler) httpapi.Handler {
 	}
 }
 
-// nobody has no change: the log holds every text of these tests.
-type nobody struct{}
+// changes all have the same text, where the log doesn't hold the whole of it.
+type changes struct{ text string }
 
-func (nobody) Change(context.Context, task.ID, int) (task.Change, error) {
-	return task.Change{}, task.ErrNotFound
+func (c *changes) Change(context.Context, task.ID, int) (task.Change, error) {
+	if c.text == "" {
+		return task.Change{}, task.ErrNotFound
+	}
+	return task.Change{Message: &task.Message{Parts: []task.Part{{Text: &c.text}}}}, nil
 }
 
 func (w *eventsWorld) Replay(_ context.Context, _ task.ID, from, to int64) (int, int64, error) {
@@ -86,7 +91,7 @@ func (w *eventsWorld) happen(n int) task.ID {
 		if c.Number > 1 {
 			c.Cause = task.CauseReply
 		}
-		text := fmt.Sprint("text ", c.Number)
+		text := cmp.Or(w.changes.text, fmt.Sprint("text ", c.Number))
 		c.Message = &task.Message{ID: task.NewID(), Parts: []task.Part{{Text: &text}}}
 		all = append(all, c.Events()...)
 	}

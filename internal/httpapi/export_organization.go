@@ -23,8 +23,9 @@ type Exporter interface {
 type lines []byte
 
 const (
-	// mostExported is when an answer is long enough: with one more message it still fits in base64.
-	mostExported = 3_000_000
+	// mostExported is when an answer is long enough: with one more message it still fits as text, which may take twice the
+	// room inside of what Lambda is given.
+	mostExported = 2_000_000
 	// exportedFor is when it took long enough.
 	exportedFor = 15 * time.Second
 )

@@ -96,6 +96,9 @@ var kinds = []struct {
 	{err: task.ErrUnavailable, status: 503, code: codeUnavailable, detail: "A service behind this one does not answer; a retry with the same message_id is safe.", retryAfter: 1},
 }
 
+// mostErrors is how many wrong fields an answer names: a body has room for a million, whose list no answer could hold.
+const mostErrors = 50
+
 // problemOf is the answer to an error.
 func problemOf(err error) answer {
 	if errors.Is(err, directory.ErrActAsMissing) {
@@ -109,7 +112,7 @@ func problemOf(err error) answer {
 		return limitedAnswer(limited)
 	case errors.As(err, &bad):
 		p := problem{Status: 400, Code: codeInvalid, Detail: "The request is not valid."}
-		for _, f := range bad {
+		for _, f := range bad[:min(len(bad), mostErrors)] {
 			p.Errors = append(p.Errors, problemField{f.Field, f.Message})
 		}
 		if len(bad) > 0 {

@@ -84,8 +84,9 @@ const (
 	// scanned is the most entries that a page looks at, about 200 read units: a page may be short, or empty, where
 	// few entries match.
 	scanned = 1000
-	// pageBytes keeps a page under what an answer may hold, texts and all, and eventBytes is the most of one event.
-	pageBytes  = 4_000_000
+	// pageBytes keeps a page under what an answer may hold, texts and all, even where every character of it takes twice
+	// the room there; eventBytes is the most of one event.
+	pageBytes  = 3_000_000
 	eventBytes = 64 << 10
 )
 
