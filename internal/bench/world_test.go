@@ -89,7 +89,11 @@ func (w *world) wire(client aws.HTTPClient) *directory.Service {
 	people := directory.NewService(store.NewDirectory(db, w.tables.Directory), directory.Options{
 		Mint: directory.NewMint("stamp"), Remember: time.Hour, Now: time.Now, Stage: "bench", Buses: roomForBuses{},
 	})
-	w.tasks = task.NewService(store.NewTasks(db, w.tables.Tasks), time.Now)
+	tasks := store.NewTasks(db, w.tables.Tasks)
+	w.tasks = task.NewService(tasks, time.Now)
+	gate := directory.Gate{Service: people, Limiter: directory.NewLimiter(store.NewDirectory(db, w.tables.Directory), tasks, directory.Limits{
+		SendsPerMinute: 1_000_000, SendsPerSecond: 100_000, OpenTasksAtMost: 1_000_000,
+	}, time.Now)}
 	edge := httpapi.NewEdge(httpapi.Options{
 		Directory: people, Cursors: cursor.New("secret", time.Now), Log: w.log, Now: time.Now,
 		Meter: func(ctx context.Context) (context.Context, func() (float64, float64, int)) {
@@ -98,7 +102,7 @@ func (w *world) wire(client aws.HTTPClient) *directory.Service {
 		},
 	})
 	w.handlers = map[string]httpapi.Handler{
-		"send-task":   httpapi.SendTask(edge, people, w.tasks),
+		"send-task":   httpapi.SendTask(edge, gate, w.tasks),
 		"read-task":   httpapi.ReadTask(edge, people, w.tasks),
 		"list-tasks":  httpapi.ListTasks(edge, w.tasks),
 		"add-message": httpapi.AddMessage(edge, w.tasks),

@@ -60,16 +60,19 @@ type OpenTasks interface {
 	CountOpen(ctx context.Context, worker task.ID, most int) (int, error)
 }
 
-// Limiter counts sends without a write for each, and without an item that all sends write.
+// Limiter counts sends without a write for each, without an item that all sends write, and without a round trip on a
+// send's way.
 //
-// An instance counts for itself, and only adds every so many sends (a twentieth of a throttle, a hundredth of a worker's,
-// a two-hundredth of the quota of open tasks) to the shared counter, which tells it the others' part. So a send costs
-// nothing until its requester has made a twentieth of what it may in this minute on this instance, and then one more
-// write unit for every such portion. What can pass beyond a limit is one portion less one for each instance that serves
-// the requester, or the worker, at the same time. When a counter can't be reached, sends pass.
+// An instance counts for itself, and only adds every so many sends (a twelfth of a requester's throttle, a fiftieth of a
+// worker's, a hundredth of the quota of open tasks) to the shared counter, which tells it the others' part: beside the send
+// that makes such a portion full, for those that follow. So a send costs nothing until its requester has made a twelfth of
+// what it may in this minute on this instance, and then one more write unit for every such portion: with the limits as
+// they come, 0.075 units a send where one requester sends all it may to one worker that gets all it may, and less than 1 %
+// of a send's eight. What can pass beyond a limit is one portion for each instance that serves the requester, or the
+// worker, at the same time. When a counter can't be reached, sends pass.
 //
 // Open tasks are estimated from above, as the last count and all sends since; they are counted anew when the estimate
-// reaches the quota, or is an hour old.
+// reaches the quota, or is an hour old. Only while a worker stands at its quota does a send wait for that.
 type Limiter struct {
 	counts Counts
 	open   OpenTasks
@@ -96,15 +99,24 @@ const (
 	countStands   = time.Hour
 )
 
-// Take counts one send, and returns a *Limited if it is one too many. A send that is refused is not counted.
+// The portions that an instance counts before it tells.
+func (l Limits) requesterPortion() int { return max(1, l.SendsPerMinute/12) }
+func (l Limits) workerPortion() int    { return max(1, l.workerMost()/50) }
+func (l Limits) openPortion() int      { return max(1, l.OpenTasksAtMost/100) }
+func (l Limits) workerMost() int       { return l.SendsPerSecond * int(workerSpan/time.Second) }
+
+// Take counts one send, and returns a *Limited if it is one too many. A send that is refused is not counted. What is told
+// to the shared counters is told beside, see Beside.
 func (l *Limiter) Take(ctx context.Context, requester, worker task.ID) error {
 	now := l.now()
-	most := l.limits.SendsPerMinute
-	if wait := l.takeSpan(ctx, spanKey{ByRequester, requester}, now, requesterSpan, most, max(1, most/20)); wait > 0 {
+	if wait := l.takeSpan(
+		ctx, spanKey{ByRequester, requester}, now, requesterSpan, l.limits.SendsPerMinute, l.limits.requesterPortion(),
+	); wait > 0 {
 		return &Limited{RetryAfter: wait}
 	}
-	most = l.limits.SendsPerSecond * int(workerSpan/time.Second)
-	if wait := l.takeSpan(ctx, spanKey{ToWorker, worker}, now, workerSpan, most, max(1, most/100)); wait > 0 {
+	if wait := l.takeSpan(
+		ctx, spanKey{ToWorker, worker}, now, workerSpan, l.limits.workerMost(), l.limits.workerPortion(),
+	); wait > 0 {
 		return &Limited{RetryAfter: wait}
 	}
 	if l.isFull(ctx, worker, now) {
@@ -148,16 +160,15 @@ func (l *Limiter) takeSpan(ctx context.Context, k spanKey, now time.Time, length
 	s.known, s.own = s.known+n, 0
 	l.mu.Unlock()
 
-	total, err := l.counts.CountSends(ctx, k.kind, k.identity, start, length, n)
-	if err != nil {
-		return 0
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	s.known = max(s.known, total)
-	if total > most {
-		return wait
-	}
+	beside(ctx, func() {
+		total, err := l.counts.CountSends(ctx, k.kind, k.identity, start, length, n)
+		if err != nil {
+			return
+		}
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		s.known = max(s.known, total)
+	})
 	return 0
 }
 
@@ -169,7 +180,6 @@ type fullness struct {
 
 // isFull counts one send, and says whether the worker has all the open tasks that it may.
 func (l *Limiter) isFull(ctx context.Context, worker task.ID, now time.Time) bool {
-	most := l.limits.OpenTasksAtMost
 	l.mu.Lock()
 	f, ok := l.full.get(worker, now)
 	if !ok {
@@ -183,17 +193,27 @@ func (l *Limiter) isFull(ctx context.Context, worker task.ID, now time.Time) boo
 	wasFull := !f.till.IsZero()
 	f.own++
 	n := f.own
-	if n < max(1, most/200) && !wasFull {
+	if n < l.limits.openPortion() && !wasFull {
 		l.mu.Unlock()
 		return false
 	}
 	f.own, f.till = 0, time.Time{}
 	l.mu.Unlock()
+	if wasFull {
+		return l.recount(ctx, worker, f, n, now)
+	}
+	beside(ctx, func() { l.recount(ctx, worker, f, n, now) })
+	return false
+}
 
+// recount adds n sends to those that the worker received, counts its open tasks anew where that is needed, and says
+// whether it has all that it may.
+func (l *Limiter) recount(ctx context.Context, worker task.ID, f *fullness, n int, now time.Time) bool {
 	r, err := l.counts.CountReceived(ctx, worker, n)
 	if err != nil {
 		return false
 	}
+	most := l.limits.OpenTasksAtMost
 	if r.Open+r.Since <= most && now.Sub(r.At) < countStands {
 		return false
 	}

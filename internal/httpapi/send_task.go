@@ -64,7 +64,9 @@ func SendTask(e *Edge, workers Workers, tasks Tasks) Handler {
 			return answer{}, err
 		}
 		send.To = to.Party()
-		send.Refused = workers.Admit(c, from, to)
+		beside, counted := directory.Beside(c)
+		defer counted()
+		send.Refused = workers.Admit(beside, from, to)
 		v, created, err := tasks.Send(c, send)
 		if err != nil {
 			return answer{}, err
