@@ -1,6 +1,8 @@
 package directory_test
 
 import (
+	"crypto/sha256"
+	"encoding/base64"
 	"hash/crc32"
 	"regexp"
 	"strings"
@@ -78,6 +80,34 @@ func TestHandles(t *testing.T) {
 	} {
 		if got, ok := directory.ParseHandle(in); got != want || ok != (want != "") {
 			t.Errorf("%q: %q, %v; want %q", in, got, ok, want)
+		}
+	}
+}
+
+// TestNoSecretIsStored makes a key of every kind and looks for what is stored of it: the hash, and of the secret itself
+// no more than its beginning, by which its owner knows it again.
+func TestNoSecretIsStored(t *testing.T) {
+	w := newWorld(t)
+	o, admin := w.organization("Acme")
+	w.agent(admin, "agent")
+	_, agents, err := w.CreateKey(t.Context(), admin, directory.NewKeyRequest{Identity: "agent"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	operator, err := w.CreateOperatorKey(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	everything := w.everything()
+	for _, secret := range []string{o.Secret, agents, operator} {
+		hint := directory.Hint(secret)
+		if hash := sha256.Sum256([]byte(secret)); !strings.Contains(everything, base64.RawURLEncoding.EncodeToString(hash[:])) {
+			t.Errorf("no hash of %s…", hint)
+		}
+		for rest := strings.TrimPrefix(secret, hint); len(rest) >= 6; rest = rest[1:] {
+			if strings.Contains(everything, rest[:6]) {
+				t.Errorf("a part of %s… is stored", hint)
+			}
 		}
 	}
 }

@@ -2,6 +2,8 @@ package directory_test
 
 import (
 	"context"
+	"encoding/json"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -70,6 +72,28 @@ func (w *world) instance() *directory.Service {
 	return directory.NewService(w.store, directory.Options{
 		Mint: w.mint, Remember: 30 * time.Second, Now: w.clock.now, Stage: "test", Buses: noRoom{},
 	})
+}
+
+// everything is all that the table holds, as text.
+func (w *world) everything() string {
+	w.Helper()
+	config, _ := localaws.Config(w.T)
+	pages := dynamodb.NewScanPaginator(dynamodb.NewFromConfig(config), &dynamodb.ScanInput{TableName: &w.table})
+	var all strings.Builder
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(w.Context())
+		if err != nil {
+			w.Fatal(err)
+		}
+		for _, item := range page.Items {
+			text, err := json.Marshal(item)
+			if err != nil {
+				w.Fatal(err)
+			}
+			all.Write(text)
+		}
+	}
+	return all.String()
 }
 
 // organization makes one and returns its admin's secret and principal.

@@ -101,3 +101,39 @@ func TestEveryHandleMayBeAnID(t *testing.T) {
 		t.Errorf("a rule about nobody: %d %s", a.status, a.body)
 	}
 }
+
+// TestAnOldTaskIsAsOfItsSend renames and removes both agents of a task, and verifies the requester's organization: the
+// task stays as it was, and is found by what was recorded (contract section 2, "Task").
+func TestAnOldTaskIsAsOfItsSend(t *testing.T) {
+	w := newWorld(t)
+	on, operator := true, directory.Principal{Kind: directory.Operator}
+	w.must(func() error {
+		_, err := w.people.EditIdentity(t.Context(), w.in(w.key["admin"]), "helper", directory.IdentityEdit{Discoverable: &on})
+		return err
+	}())
+	sent := w.object(w.do(request{method: "POST", path: "/v1/agents/helper/tasks", as: "stranger", body: `{"message":"hi"}`}))
+	read := func() reply {
+		return w.do(request{method: "GET", path: fmt.Sprintf("/v1/a2a/tasks/%s", sent["id"]), as: "admin"})
+	}
+	was := read()
+	if caller := w.object(was)["caller"].(map[string]any); caller["handle"] != "stranger" || caller["verified"] != false || caller["trust_tier"] != "unverified" {
+		t.Fatalf("%v", caller)
+	}
+	for old, admin := range map[string]string{"helper": "admin", "stranger": "foreign admin"} {
+		next := old + "-2"
+		_, err := w.people.EditIdentity(t.Context(), w.in(w.key[admin]), old, directory.IdentityEdit{Handle: &next})
+		w.must(err)
+	}
+	_, err := w.people.EditOrganization(t.Context(), operator, w.stranger.Organization.ID.String(), directory.OrganizationEdit{Verified: &on})
+	w.must(err)
+	w.must(w.people.DeleteIdentity(t.Context(), w.in(w.key["foreign admin"]), "stranger-2"))
+	if now := read(); now.body != was.body {
+		t.Errorf("was %s, is %s", was.body, now.body)
+	}
+	for query, want := range map[string]int{"requester_handle=stranger": 1, "requester_handle=stranger-2": 0, "worker_handle=helper": 1, "worker_handle=helper-2": 0} {
+		found := w.object(w.do(request{method: "GET", path: "/v1/identities/helper-2/a2a/tasks?" + query, as: "admin"}))["items"].([]any)
+		if len(found) != want {
+			t.Errorf("%s: %d found", query, len(found))
+		}
+	}
+}

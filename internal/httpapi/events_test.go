@@ -177,6 +177,24 @@ func TestWhoSeesWhichEvents(t *testing.T) {
 	}
 }
 
+// TestEventsSinceATime has the very millisecond of an event: since is inclusive (contract section 4).
+func TestEventsSinceATime(t *testing.T) {
+	w := newEventsWorld(t)
+	w.happen(1)
+	var first struct {
+		Items []struct {
+			At time.Time `json:"occurred_at"`
+		}
+	}
+	w.must(json.Unmarshal([]byte(w.do(request{method: "GET", path: "/v1/events?limit=1", as: "admin"}).body), &first))
+	for after, want := range map[time.Duration]int{-time.Millisecond: 2, 0: 2, time.Millisecond: 0} {
+		at := url.QueryEscape(first.Items[0].At.Add(after).Format(time.RFC3339Nano))
+		if got := w.list("admin", "?since="+at).Items; len(got) != want {
+			t.Errorf("%s after the event: %d, want %d", after, len(got), want)
+		}
+	}
+}
+
 func TestEventsRefused(t *testing.T) {
 	w := newEventsWorld(t)
 	w.happen(3)
