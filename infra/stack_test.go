@@ -246,6 +246,83 @@ func TestTheFirewallStandsBeforeTheStage(t *testing.T) {
 	})
 }
 
+func TestTheFirewallLooksAtRatesAndSizesAndNeverAtBodies(t *testing.T) {
+	each(t, func(t *testing.T, _ Template, s synthesized) {
+		rules := s.template.Resources["Firewall"].Properties["Rules"].([]any)
+		named := map[string]string{}
+		for _, r := range rules {
+			rule := r.(map[string]any)
+			named[fmt.Sprint(rule["Name"])] = fmt.Sprint(rule["Statement"])
+		}
+		if !strings.Contains(named["rate"], fmt.Sprintf("Limit:%d", s.environment.CallsPerIP)) {
+			t.Errorf("the rate is %s", named["rate"])
+		}
+		for _, part := range []string{"UriPath", "QueryString"} {
+			if !strings.Contains(named["size"], part) {
+				t.Errorf("the size of %s is not looked at: %s", part, named["size"])
+			}
+		}
+		// Every rule of the group that reads a body or a query, as AWS lists them.
+		for _, rule := range []string{"SizeRestrictions_BODY", "EC2MetaDataSSRF_BODY", "GenericLFI_BODY", "GenericRFI_BODY",
+			"CrossSiteScripting_BODY", "SizeRestrictions_QUERYSTRING", "GenericLFI_QUERYARGUMENTS", "CrossSiteScripting_QUERYARGUMENTS"} {
+			if !strings.Contains(named["AWSManagedRulesCommonRuleSet"], "map[ActionToUse:map[Count:map[]] Name:"+rule+"]") {
+				t.Errorf("%s may refuse", rule)
+			}
+		}
+	})
+}
+
+func TestCapacityEncryptionAndDomainAreParametersThatAreOffByDefault(t *testing.T) {
+	each(t, func(t *testing.T, source Template, s synthesized) {
+		given := func(condition string, value any) map[string]any {
+			return map[string]any{"Fn::If": []any{condition, value, map[string]any{"Ref": "AWS::NoValue"}}}
+		}
+		ref := func(name string) map[string]any { return map[string]any{"Ref": name} }
+		property := func(id, name string, want any) {
+			t.Helper()
+			if got := s.template.Resources[id].Properties[name]; !reflect.DeepEqual(got, want) {
+				t.Errorf("%s: %s is %v, want %v", id, name, got, want)
+			}
+		}
+		for name, without := range map[string]any{
+			"WaitingConcurrency": "0", "RelayingConcurrency": "0", "ProvisionedConcurrency": "0", "ArchiveDays": "0",
+			"KmsKeyArn": "", "DomainName": "", "HostedZoneId": "", "AlarmEmail": "",
+		} {
+			parameter, _ := s.template.Parameters[name].(map[string]any)
+			if parameter["Default"] != without {
+				t.Errorf("%s is %v by default", name, parameter["Default"])
+			}
+		}
+		property("ReadTaskFunction", "ReservedConcurrentExecutions", given("HasWaitingConcurrency", ref("WaitingConcurrency")))
+		property("RelayEventsFunction", "ReservedConcurrentExecutions", given("HasRelayingConcurrency", ref("RelayingConcurrency")))
+		property("SendTaskFunction", "ProvisionedConcurrencyConfig",
+			given("HasProvisionedConcurrency", map[string]any{"ProvisionedConcurrentExecutions": ref("ProvisionedConcurrency")}))
+		for _, id := range source.ids(tableType) {
+			property(id, "SSESpecification", given("HasKmsKeyArn", map[string]any{"SSEEnabled": true, "SSEType": "KMS", "KMSMasterKeyId": ref("KmsKeyArn")}))
+			if s.environment.Protected {
+				property(id, "DeletionProtectionEnabled", true)
+			}
+		}
+		for _, id := range source.ids(secretType) {
+			property(id, "KmsKeyId", given("HasKmsKeyArn", ref("KmsKeyArn")))
+		}
+		for _, id := range source.ids(queueType) {
+			property(id, "KmsMasterKeyId", given("HasKmsKeyArn", ref("KmsKeyArn")))
+		}
+		for _, id := range s.template.ids("AWS::Logs::LogGroup") {
+			property(id, "KmsKeyId", given("HasKmsKeyArn", ref("KmsKeyArn")))
+		}
+		for id, condition := range map[string]string{
+			"Domain": "HasDomainName", "DomainMapping": "HasDomainName", "DomainRecord": "HasDomainInZone",
+			"AlarmsByMail": "HasAlarmEmail", "ArchivePolicy": "HasArchiveDays",
+		} {
+			if got := s.template.Resources[id].whole["Condition"]; got != condition {
+				t.Errorf("%s is made when %v", id, got)
+			}
+		}
+	})
+}
+
 func TestTablesComeBack(t *testing.T) {
 	each(t, func(t *testing.T, source Template, s synthesized) {
 		expect(t, func() {

@@ -245,10 +245,11 @@ func write(a answer, record *record) (events.APIGatewayProxyResponse, error) {
 // headers are those of an answer and those that all have.
 func headers(a answer, requestID string) map[string]string {
 	header := map[string]string{
-		"Content-Type":           "application/json",
-		"Cache-Control":          "no-store",
-		"X-Content-Type-Options": "nosniff",
-		"X-Request-Id":           requestID,
+		"Content-Type":              "application/json",
+		"Cache-Control":             "no-store",
+		"Strict-Transport-Security": "max-age=31536000",
+		"X-Content-Type-Options":    "nosniff",
+		"X-Request-Id":              requestID,
 	}
 	for name, value := range a.header {
 		header[name] = value

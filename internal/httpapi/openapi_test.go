@@ -320,7 +320,7 @@ func (w *world) agrees(route httpapi.Route, a reply) {
 }
 
 // common are the headers of every answer.
-var common = map[string]bool{"Content-Type": true, "Cache-Control": true, "X-Content-Type-Options": true, "X-Request-Id": true}
+var common = map[string]bool{"Content-Type": true, "Cache-Control": true, "Strict-Transport-Security": true, "X-Content-Type-Options": true, "X-Request-Id": true}
 
 func schemaAt(ref string) (*jsonschema.Schema, error) {
 	if found, ok := compiled.Load(ref); ok {

@@ -108,7 +108,8 @@ func TestMalformedCalls(t *testing.T) {
 		want               int
 	}{
 		"an unknown route":                 {"GET", "/v1/nothing/here", "", nil, 404},
-		"the root":                         {"GET", "/v2", "", nil, 404},
+		"another version":                  {"GET", "/v2", "", nil, 404},
+		"the root, which the gateway says": {"GET", "/", "", nil, 404},
 		"a wrong method":                   {"DELETE", "/v1/a2a/tasks/" + sent.ID, "", nil, 405},
 		"a wrong method on a list":         {"PUT", "/v1/a2a/tasks/search", "{}", nil, 405},
 		"another content type":             {"POST", "/v1/a2a/tasks", good, []string{"Content-Type", "text/plain"}, 415},
@@ -137,6 +138,13 @@ func TestMalformedCalls(t *testing.T) {
 		a := call(t, from.Key, c.method, c.path, body, c.headers...)
 		if a.status != c.want {
 			t.Errorf("%s: %d, want %d: %.300s", name, a.status, c.want, a.body)
+		}
+		for header, want := range map[string]string{
+			"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff", "Strict-Transport-Security": "max-age=31536000",
+		} {
+			if got := a.header.Get(header); got != want {
+				t.Errorf("%s: %s: %q, want %q", name, header, got, want)
+			}
 		}
 		if a.status < 400 {
 			continue
