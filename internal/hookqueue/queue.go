@@ -128,18 +128,10 @@ func handle(ctx context.Context, w *webhook.Worker, in events.SQSMessage) (err e
 			err = fmt.Errorf("hookqueue: panic: %v", p)
 		}
 	}()
-	var m message
-	if err := json.Unmarshal([]byte(in.Body), &m); err != nil {
-		return fmt.Errorf("hookqueue: malformed message: %w", err)
-	}
-	organization, ok1 := task.ParseID(m.Organization)
-	hook, ok2 := task.ParseID(m.Hook)
-	event, ok3 := task.ParseID(m.Event)
-	if !ok1 || !ok2 || !ok3 || m.Sequence < 1 {
-		return fmt.Errorf("hookqueue: malformed message")
+	j, err := parseJob(in.Body)
+	if err != nil {
+		return err
 	}
 	received, _ := strconv.Atoi(in.Attributes["ApproximateReceiveCount"])
-	return w.Do(ctx, webhook.Job{
-		Organization: organization, Hook: hook, Event: event, Type: m.Type, Sequence: m.Sequence, Tries: m.Tries,
-	}, received > 1)
+	return w.Do(ctx, j, received > 1)
 }

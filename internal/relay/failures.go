@@ -3,13 +3,14 @@ package relay
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
+	"baton/internal/queues"
 	"baton/internal/task"
 
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
-	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 )
 
 // FailureQueue keeps failures in an SQS queue, beside what Lambda puts there itself: batches of the stream that were
@@ -21,9 +22,7 @@ type FailureQueue struct {
 
 type failureClient interface {
 	SendMessage(context.Context, *sqs.SendMessageInput, ...func(*sqs.Options)) (*sqs.SendMessageOutput, error)
-	ReceiveMessage(context.Context, *sqs.ReceiveMessageInput, ...func(*sqs.Options)) (*sqs.ReceiveMessageOutput, error)
-	DeleteMessage(context.Context, *sqs.DeleteMessageInput, ...func(*sqs.Options)) (*sqs.DeleteMessageOutput, error)
-	ChangeMessageVisibility(context.Context, *sqs.ChangeMessageVisibilityInput, ...func(*sqs.Options)) (*sqs.ChangeMessageVisibilityOutput, error)
+	queues.Client
 }
 
 // NewFailureQueue returns the queue with a URL.
@@ -62,58 +61,30 @@ func (q *FailureQueue) Put(ctx context.Context, f Failure) error {
 	return nil
 }
 
-// hidden is for how long a look or a redrive has a message to itself, in seconds.
-const hidden = 300
-
-// Look shows every failure in the queue, and leaves it there.
+// Look shows every failure in the queue, and leaves it there. A message that is none is an error, after all others.
 func (q *FailureQueue) Look(ctx context.Context, show func(Failure)) error {
-	var seen []types.Message
-	err := q.each(ctx, func(m types.Message, f Failure) error {
+	var strange []error
+	err := queues.New(q.client, q.url).Look(ctx, func(body string) {
+		f, err := parseFailure(body)
+		if err != nil {
+			strange = append(strange, err)
+			return
+		}
 		show(f)
-		seen = append(seen, m)
-		return nil
 	})
-	for _, m := range seen {
-		_, again := q.client.ChangeMessageVisibility(ctx, &sqs.ChangeMessageVisibilityInput{
-			QueueUrl: &q.url, ReceiptHandle: m.ReceiptHandle, VisibilityTimeout: 0,
-		})
-		if err == nil {
-			err = again
-		}
-	}
-	return err
+	return errors.Join(append(strange, err)...)
 }
 
-// Redrive gives every failure in the queue to tell, and takes out those for which it returns nil. It ends with the first
-// error; what was not told stays.
+// Redrive gives every failure in the queue to tell, and takes out those for which it returns nil. What was not told stays,
+// and keeps nothing else from being told; the error has them all.
 func (q *FailureQueue) Redrive(ctx context.Context, tell func(context.Context, Failure) error) error {
-	return q.each(ctx, func(m types.Message, f Failure) error {
-		if err := tell(ctx, f); err != nil {
+	return queues.New(q.client, q.url).Redrive(ctx, func(ctx context.Context, body string) error {
+		f, err := parseFailure(body)
+		if err != nil {
 			return err
 		}
-		_, err := q.client.DeleteMessage(ctx, &sqs.DeleteMessageInput{QueueUrl: &q.url, ReceiptHandle: m.ReceiptHandle})
-		return err
+		return tell(ctx, f)
 	})
-}
-
-func (q *FailureQueue) each(ctx context.Context, do func(types.Message, Failure) error) error {
-	for {
-		out, err := q.client.ReceiveMessage(ctx, &sqs.ReceiveMessageInput{
-			QueueUrl: &q.url, MaxNumberOfMessages: 10, VisibilityTimeout: hidden, WaitTimeSeconds: 1,
-		})
-		if err != nil || len(out.Messages) == 0 {
-			return err
-		}
-		for _, m := range out.Messages {
-			f, err := parseFailure(*m.Body)
-			if err != nil {
-				return err
-			}
-			if err := do(m, f); err != nil {
-				return err
-			}
-		}
-	}
 }
 
 func parseFailure(body string) (Failure, error) {
