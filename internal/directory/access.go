@@ -76,7 +76,7 @@ func (s *Service) rules(ctx context.Context, drafts []RuleDraft) ([]Rule, error)
 		if d.Organization != "" {
 			given++
 			var ok bool
-			if r.Organization, ok = task.ParseID(d.Organization); !ok || r.Organization.IsZero() {
+			if r.Organization, ok = task.GivenID(d.Organization); !ok {
 				refuse(".organization_id", "must be a UUID")
 			}
 		}

@@ -85,7 +85,7 @@ func (s *Service) hears(ctx context.Context, requester, target Identity) error {
 // Connection finds one of an identity's connections. Errors: ErrNotFound, for another's and a malformed id too;
 // ErrUnavailable.
 func (s *Service) Connection(ctx context.Context, by Identity, id string) (Connection, error) {
-	connection, ok := task.ParseID(id)
+	connection, ok := task.GivenID(id)
 	if !ok {
 		return Connection{}, ErrNotFound
 	}

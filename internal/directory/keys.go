@@ -59,7 +59,7 @@ func (s *Service) RevokeKey(ctx context.Context, p Principal, id string) error {
 	if !p.May(WriteKeys) {
 		return ErrForbidden
 	}
-	key, ok := task.ParseID(id)
+	key, ok := task.GivenID(id)
 	if !ok {
 		return ErrNotFound
 	}

@@ -44,7 +44,7 @@ func (s *Service) CreateOrganization(ctx context.Context, p Principal, e Organiz
 // Organization finds the one that a call names by its id. Errors: ErrNotFound for any but the caller's own, and for a
 // malformed id; ErrForbidden; ErrUnavailable.
 func (s *Service) Organization(ctx context.Context, p Principal, id string, wants Right) (Organization, error) {
-	o, ok := task.ParseID(id)
+	o, ok := task.GivenID(id)
 	if !ok || p.Kind != Operator && o != p.Organization {
 		return Organization{}, ErrNotFound
 	}

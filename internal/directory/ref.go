@@ -15,7 +15,7 @@ type Ref struct {
 // ParseRef reads a handle, with or without one leading @ and in any case, or an identity's id. ok is false when it
 // can be neither.
 func ParseRef(s string) (ref Ref, ok bool) {
-	if id, ok := task.ParseID(s); ok {
+	if id, ok := task.GivenID(s); ok {
 		return Ref{ID: id}, true
 	}
 	h, ok := ParseHandle(s)

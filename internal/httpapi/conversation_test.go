@@ -137,3 +137,49 @@ func TestAnOldTaskIsAsOfItsSend(t *testing.T) {
 		}
 	}
 }
+
+// TestTheNilUUIDIsNobodys names nothing, by a well-formed id, wherever one may be named: it is no task, no conversation, no
+// lease, and no filter that lets everything pass.
+func TestTheNilUUIDIsNobodys(t *testing.T) {
+	w := newEventsWorld(t)
+	w.happen(1)
+	const none = "00000000-0000-0000-0000-000000000000"
+	id := w.sent()
+	claim := w.object(w.do(request{method: "POST", path: "/v1/a2a/tasks/claim", as: "helper"}))
+	if len(claim["items"].([]any)) != 1 {
+		t.Fatalf("%v", claim)
+	}
+	for _, path := range []string{
+		"/v1/a2a/tasks/search?context_id=" + none, "/v1/a2a/messages?context_id=" + none, "/v1/a2a/messages?task_id=" + none,
+		"/v1/a2a/tasks/search?worker_handle=" + none, "/v1/events?aggregate_id=" + none,
+	} {
+		if items := w.object(w.do(request{method: "GET", path: path, as: "asker"}))["items"].([]any); len(items) != 0 {
+			t.Errorf("%s: %d found", path, len(items))
+		}
+	}
+	for _, row := range []struct {
+		want string
+		request
+	}{
+		{"not_found", request{method: "POST", path: "/v1/a2a/tasks", as: "asker", body: `{"target_handle":"helper","message":"x","context_id":"` + none + `"}`}},
+		{"not_found", request{method: "POST", path: "/v1/a2a/tasks", as: "asker", body: `{"target_identity_id":"` + none + `","message":"x"}`}},
+		{"not_found", request{method: "POST", path: "/v1/agents/" + none + "/tasks", as: "asker", body: `{"message":"x"}`}},
+		{"not_found", request{method: "GET", path: "/v1/agents/" + none + "/tasks/" + id, as: "asker"}},
+		{"not_found", request{method: "POST", path: "/v1/agents/" + none + "/tasks/" + id + "/cancel", as: "asker"}},
+		{"not_found", request{method: "GET", path: "/v1/a2a/tasks/" + none, as: "asker"}},
+		{"not_found", request{method: "GET", path: "/v1/a2a/contexts/" + none, as: "asker"}},
+		{"not_found", request{method: "GET", path: "/v1/identities/" + none + "/a2a/tasks", as: "viewer"}},
+		{"not_found", request{method: "GET", path: "/v1/events?identity_id=" + none, as: "viewer"}},
+		{"not_found", request{method: "GET", path: "/v1/organizations/" + none, as: "operator"}},
+		{"not_found", request{method: "GET", path: "/v1/organizations/" + none, as: "admin"}},
+		{"not_found", request{method: "GET", path: "/v1/webhooks/" + none, as: "admin"}},
+		{"not_found", request{method: "DELETE", path: "/v1/keys/" + none, as: "admin"}},
+		{"not_found", request{method: "POST", path: "/v1/a2a/connections/" + none + "/revoke", as: "asker"}},
+		{"lease_lost", request{method: "POST", path: "/v1/a2a/tasks/" + id + "/reply", as: "helper", body: `{"intent":"complete","message":"x","lease_id":"` + none + `"}`}},
+		{"lease_lost", request{method: "POST", path: "/v1/a2a/tasks/" + id + "/reply", as: "helper", body: `{"intent":"progress","lease_id":"` + none + `"}`}},
+	} {
+		if got := w.outcome(w.do(row.request)); got != row.want {
+			t.Errorf("%s %s %s: %s, want %s", row.method, row.path, row.body, got, row.want)
+		}
+	}
+}

@@ -316,7 +316,7 @@ func (c *call) viewer() (task.Viewer, error) {
 
 // taskID is the task of the path; a malformed one is one that doesn't exist.
 func (c *call) taskID() (task.ID, error) {
-	id, ok := task.ParseID(pathValue(c.request.PathParameters["id"]))
+	id, ok := task.GivenID(pathValue(c.request.PathParameters["id"]))
 	if !ok {
 		return task.ID{}, task.ErrNotFound
 	}

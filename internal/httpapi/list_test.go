@@ -137,6 +137,18 @@ func TestLists(t *testing.T) {
 		{"/v1/a2a/tasks/" + sent[0] + "/messages?limit=101", "asker", "limit"},
 		{"/v1/a2a/tasks/" + sent[0] + "/messages?q=x", "asker", "q"},
 		{"/v1/a2a/tasks/" + sent[0] + "?limit=1", "asker", "limit"},
+		{"/v1/a2a/messages?role=worker", "asker", "role"},
+		{"/v1/a2a/messages?task_id=x", "asker", "task_id"},
+		{"/v1/a2a/messages?context_id=", "asker", "context_id"},
+		{"/v1/a2a/messages?direction=in", "asker", "direction"},
+		{"/v1/a2a/messages?state=working", "asker", "state"},
+		{"/v1/a2a/messages?created_since=2026-01-01T00:00:00Z", "asker", "created_since"},
+		{"/v1/a2a/messages?q=%22%22", "asker", "q"},
+		{"/v1/a2a/messages?limit=0", "asker", "limit"},
+		{"/v1/a2a/messages?cursor=x", "asker", "cursor"},
+		{"/v1/a2a/contexts?limit=101", "asker", "limit"},
+		{"/v1/a2a/contexts?cursor=x", "asker", "cursor"},
+		{"/v1/a2a/contexts?state=working", "asker", "state"},
 	} {
 		a := w.do(request{method: "GET", path: row.path, as: row.as})
 		if row.field == "" {

@@ -85,7 +85,7 @@ func (c *call) ownOrganization() error {
 	if _, there := c.request.PathParameters["id"]; !there || c.principal.Kind == directory.Operator {
 		return nil
 	}
-	if id, ok := task.ParseID(c.organizationID()); !ok || id != c.principal.Organization {
+	if id, ok := task.GivenID(c.organizationID()); !ok || id != c.principal.Organization {
 		return directory.ErrNotFound
 	}
 	return nil

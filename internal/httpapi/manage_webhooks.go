@@ -57,7 +57,7 @@ func ManageWebhooks(e *Edge, hooks Webhooks) Handler {
 }
 
 func (c *call) oneWebhook(hooks Webhooks) (answer, error) {
-	id, known := task.ParseID(pathValue(c.request.PathParameters["id"]))
+	id, known := task.GivenID(pathValue(c.request.PathParameters["id"]))
 	of := c.principal.Organization
 	if strings.HasSuffix(c.route.Path, "/deliveries") {
 		return c.listDeliveries(hooks, id)
@@ -81,7 +81,7 @@ func (c *call) oneWebhook(hooks Webhooks) (answer, error) {
 	var h webhook.Hook
 	switch {
 	case strings.HasSuffix(c.route.Path, "/redeliver"):
-		delivery, _ := task.ParseID(pathValue(c.request.PathParameters["delivery"]))
+		delivery, _ := task.GivenID(pathValue(c.request.PathParameters["delivery"]))
 		d, err := hooks.Redeliver(c, of, id, delivery)
 		return answer{status: http.StatusAccepted, body: deliveryOf(d)}, err
 	case strings.HasSuffix(c.route.Path, "/rotate-secret"):

@@ -86,7 +86,7 @@ func (p *params) id(name string) task.ID {
 	if !p.has(name) {
 		return task.ID{}
 	}
-	id, ok := task.ParseID(p.query.Get(name))
+	id, ok := task.GivenID(p.query.Get(name))
 	if !ok {
 		p.wrong(name, "must be a UUID")
 	}

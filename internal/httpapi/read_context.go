@@ -19,7 +19,7 @@ func ReadContext(e *Edge, tasks Contexts) Handler {
 		if c.forbidden { // whether there is such a context is not for this caller to know
 			return answer{}, c.may()
 		}
-		id, ok := task.ParseID(pathValue(c.request.PathParameters["id"]))
+		id, ok := task.GivenID(pathValue(c.request.PathParameters["id"]))
 		if !ok {
 			return answer{}, task.ErrNotFound
 		}

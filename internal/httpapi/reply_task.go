@@ -34,7 +34,7 @@ func ReplyTask(e *Edge, tasks Tasks) Handler {
 		var lease task.ID
 		if body.LeaseID != nil {
 			var ok bool
-			if lease, ok = task.ParseID(*body.LeaseID); !ok {
+			if lease, ok = task.GivenID(*body.LeaseID); !ok {
 				return answer{}, invalid("lease_id", "must be a UUID")
 			}
 		}

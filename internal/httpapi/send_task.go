@@ -45,7 +45,7 @@ func SendTask(e *Edge, workers Workers, tasks Tasks) Handler {
 		}
 		send := task.Send{From: from.Caller(), Message: draft, Minimal: c.minimal()}
 		if body.ContextID != nil {
-			id, ok := task.ParseID(*body.ContextID)
+			id, ok := task.GivenID(*body.ContextID)
 			if !ok {
 				return answer{}, invalid("context_id", "must be a UUID")
 			}
@@ -120,7 +120,7 @@ func (c *call) target(b sendBody) (ref directory.Ref, field string, err error) {
 		}
 		return ref, "target_handle", nil
 	case b.TargetIdentityID != nil:
-		id, ok := task.ParseID(*b.TargetIdentityID)
+		id, ok := task.GivenID(*b.TargetIdentityID)
 		if !ok {
 			return ref, "", invalid("target_identity_id", "must be a UUID")
 		}

@@ -47,6 +47,18 @@ func ParseID(s string) (id ID, ok bool) {
 	return id, true
 }
 
+// GivenID is ParseID for what a caller names. The nil UUID is as well-formed as any and names nothing; but the zero ID
+// stands for none here, which in a filter is as good as all, so it becomes the max UUID (RFC 9562, 5.10), which names
+// nothing either.
+func GivenID(s string) (id ID, ok bool) {
+	if id, ok = ParseID(s); ok && id.IsZero() {
+		for i := range id {
+			id[i] = 0xff
+		}
+	}
+	return id, ok
+}
+
 // String is the lower-case 36-character form.
 func (id ID) String() string {
 	var b [36]byte

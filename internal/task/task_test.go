@@ -149,6 +149,23 @@ func TestID(t *testing.T) {
 	}
 }
 
+func TestGivenID(t *testing.T) {
+	const none = "00000000-0000-0000-0000-000000000000"
+	if id, ok := GivenID(none); !ok || id.IsZero() || id.String() != "ffffffff-ffff-ffff-ffff-ffffffffffff" {
+		t.Errorf("the nil UUID is %s, %v", id, ok)
+	}
+	if id, ok := ParseID(none); !ok || !id.IsZero() {
+		t.Errorf("as stored it is %s, %v", id, ok)
+	}
+	want := NewID()
+	if id, ok := GivenID(want.String()); !ok || id != want {
+		t.Errorf("%s is %s, %v", want, id, ok)
+	}
+	if _, ok := GivenID("x"); ok {
+		t.Error("x is an id")
+	}
+}
+
 func TestSendID(t *testing.T) {
 	a, b := NewID(), NewID()
 	id := SendID(a, b, "1")
