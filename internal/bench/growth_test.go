@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"baton/internal/store"
 	"baton/internal/task"
 )
 
@@ -77,33 +78,39 @@ func TestLongTasks(t *testing.T) {
 	}
 }
 
-// The first page of a list takes the same however many tasks the agent has.
+// The first page of a list takes the same however many tasks the agent has. That of a search for what no task has ends when
+// it took what a page may, with windows of the index read side by side.
 func TestLists(t *testing.T) {
 	w := newWorld(t)
-	sizes := []int{60, 200}
+	w.patient = true
+	sizes := []int{200, 1000}
 	if thorough() {
-		sizes = []int{100, 1000, 5000}
+		sizes = []int{1000, 10_000, 100_000}
 	}
+	words := newWriter(1)
 	have := 0
 	var first Cost
 	for _, size := range sizes {
-		for ; have < size; have++ {
-			text := fmt.Sprintf("Refund order %d.", 100_000+have)
-			_, _, err := w.tasks.Send(w.Context(), task.Send{
-				From: w.from.Caller(), To: w.to.Party(), Message: task.Draft{Parts: []task.Part{{Text: &text}}}, Minimal: true,
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
-		}
-		list := w.list("?limit=50&state=submitted")
+		w.seed(size-have, 2, words)
+		have = size
+		look := &looking{next: w.config.HTTPClient, read: map[string]bool{}}
+		w.wire(look)
+		w.list("?limit=1") // the key is known then
+		list := w.list("?limit=50&state=completed")
+		look.rounds = 0
+		search, _ := w.page("?limit=50&q=nowhere")
 		report.Growth["list"] = append(report.Growth["list"], Growth{Tasks: size, Cost: list})
-		report.Growth["search"] = append(report.Growth["search"], Growth{Tasks: size, Cost: w.list("?limit=50&q=100007")})
+		report.Growth["search"] = append(report.Growth["search"], Growth{Tasks: size, Cost: search, Rounds: look.rounds})
+		t.Logf("%d tasks: %+v for a list, %+v for a search, %d round trips one after the other", size, list, search, look.rounds)
 		if first == (Cost{}) {
 			first = list
 		}
 		if !list.within(first) {
 			t.Errorf("a page of %d tasks takes %+v, of %d %+v", size, list, sizes[0], first)
+		}
+		// A last round of windows reads up to a MB each.
+		if search.ReadUnits > store.PageUnits+8*128 || look.rounds > 40 || len(look.read) > size/50 {
+			t.Errorf("the first page of a search over %d tasks takes %+v in %d rounds, and reads the messages of %d", size, search, look.rounds, len(look.read))
 		}
 	}
 }

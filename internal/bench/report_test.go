@@ -25,6 +25,7 @@ func thorough() bool { return *out != "" }
 type Report struct {
 	Operations map[string]Operation `json:"operations"`
 	Growth     map[string][]Growth  `json:"growth"`
+	Search     []Search             `json:"search"`
 	Startup    map[string]Startup   `json:"startup"`
 	Events     Events               `json:"events"`
 	Million    Million              `json:"million_tasks"`
@@ -49,6 +50,8 @@ type Growth struct {
 	Messages int `json:"messages,omitempty"`
 	Tasks    int `json:"tasks,omitempty"`
 	Cost
+	// Rounds are how many round trips come one after the other, of a search: the others are side by side.
+	Rounds int `json:"rounds,omitempty"`
 }
 
 // Startup is from process start to the first answer, as a median.
@@ -99,11 +102,16 @@ func tell() error {
 		row(name, o.WriteUnits, o.ReadUnits, o.RoundTrips, o.CPU, o.Allocs)
 	}
 	row()
-	row("growth", "messages", "tasks", "write units", "read units", "round trips")
+	row("growth", "messages", "tasks", "write units", "read units", "round trips", "one after the other")
 	for _, name := range slices.Sorted(maps.Keys(report.Growth)) {
 		for _, g := range report.Growth[name] {
-			row(name, g.Messages, g.Tasks, g.WriteUnits, g.ReadUnits, g.RoundTrips)
+			row(name, g.Messages, g.Tasks, g.WriteUnits, g.ReadUnits, g.RoundTrips, g.Rounds)
 		}
+	}
+	row()
+	row("search", "messages a task", "read units per 1,000 tasks", "archives read, %", "read for nothing, %")
+	for _, s := range report.Search {
+		row("", s.Messages, s.PerThousand, s.Archives, fmt.Sprintf("%.2f", s.Read))
 	}
 	row()
 	row("events", "write units each", "relayed a second", "read units a minute waited")

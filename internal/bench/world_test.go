@@ -34,6 +34,7 @@ type world struct {
 	faults   *localaws.Faults // which count what goes through them
 	from, to agent
 	log      *bytes.Buffer // of the latest request
+	patient  bool          // pages end by what they read, not by how long this engine takes
 	answered int           // bytes of its answer
 }
 
@@ -90,6 +91,9 @@ func (w *world) wire(client aws.HTTPClient) *directory.Service {
 		Mint: directory.NewMint("stamp"), Remember: time.Hour, Now: time.Now, Stage: "bench", Buses: roomForBuses{},
 	})
 	tasks := store.NewTasks(db, w.tables.Tasks)
+	if w.patient {
+		tasks.Allow(time.Hour, store.PageUnits)
+	}
 	w.tasks = task.NewService(tasks, time.Now)
 	gate := directory.Gate{Service: people, Limiter: directory.NewLimiter(store.NewDirectory(db, w.tables.Directory), tasks, directory.Limits{
 		SendsPerMinute: 1_000_000, SendsPerSecond: 100_000, OpenTasksAtMost: 1_000_000,
@@ -151,6 +155,15 @@ func (w *world) do(endpoint, key, method, path, id string, body any, headers ...
 
 func (w *world) serve(endpoint string, r events.APIGatewayProxyRequest) (Cost, string) {
 	w.Helper()
+	c, body := w.answer(endpoint, r)
+	var t struct{ ID string }
+	json.Unmarshal([]byte(body), &t)
+	return c, t.ID
+}
+
+// answer makes a request that must succeed.
+func (w *world) answer(endpoint string, r events.APIGatewayProxyRequest) (c Cost, body string) {
+	w.Helper()
 	w.faults.Reset()
 	w.log.Reset()
 	a, err := w.handlers[endpoint](w.Context(), r)
@@ -158,12 +171,9 @@ func (w *world) serve(endpoint string, r events.APIGatewayProxyRequest) (Cost, s
 		w.Fatalf("%s: %v, %d %s\n%s", endpoint, err, a.StatusCode, a.Body, w.log)
 	}
 	w.answered = len(a.Body)
-	var c Cost
 	c.ReadUnits, c.WriteUnits = w.faults.Units()
 	c.RoundTrips = w.faults.Count("")
-	var t struct{ ID string }
-	json.Unmarshal([]byte(a.Body), &t)
-	return c, t.ID
+	return c, a.Body
 }
 
 // say is the body of a message.
@@ -212,6 +222,19 @@ func (w *world) list(query string) Cost {
 	w.Helper()
 	c, _ := w.do("list-tasks", w.to.key, "GET", "/v1/a2a/tasks/search"+query, "", nil)
 	return c
+}
+
+// page is a page of a search, and the cursor of the next one.
+func (w *world) page(query string) (c Cost, next string) {
+	w.Helper()
+	c, body := w.answer("list-tasks", request(w.to.key, "GET", "/v1/a2a/tasks/search"+query, "", nil))
+	var page struct {
+		Next string `json:"next_cursor"`
+	}
+	if err := json.Unmarshal([]byte(body), &page); err != nil {
+		w.Fatal(err)
+	}
+	return c, page.Next
 }
 
 // tape is an HTTP client that notes a DynamoDB's answers, and later gives them at once: for the very same request, or

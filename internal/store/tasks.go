@@ -31,7 +31,7 @@ type tasksDB interface {
 
 // NewTasks returns the tasks in a table.
 func NewTasks(db tasksDB, table string) *Tasks {
-	return &Tasks{db, table, allowance{pageTime, pageUnits}}
+	return &Tasks{db, table, allowance{pageTime, PageUnits}}
 }
 
 var _ task.Store = (*Tasks)(nil)

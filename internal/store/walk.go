@@ -123,7 +123,8 @@ const (
 	// sequential is how many fills of a stream are one query. One that goes on longer reads windows side by side.
 	sequential = 3
 	mostHeads  = 250
-	// windows are read side by side, each of about windowHeads: a query gives at most 1 MB.
+	// windows are read side by side, each of about windowHeads: a query gives at most 1 MB. The last of them has no end,
+	// so that the walk does not go on through years in which there was nothing.
 	windows     = 8
 	windowHeads = 400
 )
@@ -167,22 +168,23 @@ func (s *stream) take(heads []head, more bool, from []byte) {
 func (s *stream) fillWindows(ctx context.Context) error {
 	type window struct {
 		span
+		limit int
 		heads []head
 		more  bool
 		err   error
 	}
 	var all []*window
 	for to := s.rest.to; len(all) < windows && bytes.Compare(s.rest.from, to) < 0; {
-		from := s.rest.from
-		if at := timeOf(to) - s.width; at > 0 && bytes.Compare(edge(at), from) > 0 {
-			from = edge(at)
+		w := &window{span: span{s.rest.from, to}, limit: windowHeads}
+		if at := timeOf(to) - s.width; len(all) < windows-1 && at > 0 && bytes.Compare(edge(at), w.from) > 0 {
+			w.from, w.limit = edge(at), 0
 		}
-		all = append(all, &window{span: span{from, to}})
-		to = from
+		all = append(all, w)
+		to = w.from
 	}
 	var reads sync.WaitGroup
 	for _, w := range all {
-		reads.Go(func() { w.heads, w.more, w.err = s.read(ctx, w.span, 0) })
+		reads.Go(func() { w.heads, w.more, w.err = s.read(ctx, w.span, w.limit) })
 	}
 	reads.Wait()
 	dense := 1
