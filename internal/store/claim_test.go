@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"context"
 	"errors"
 	"math/rand/v2"
 	"net/http"
@@ -9,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"baton/internal/store"
 	"baton/internal/task"
 )
 
@@ -297,4 +299,87 @@ func TestRetryMeetsItsOwnTaskInAnothersHands(t *testing.T) {
 		t.Errorf("got %s, created %v, %v", got.ID, created, err)
 	}
 	b.faults.Reset()
+}
+
+// A claim reads what it may claim, and not the tasks that others hold: those only when one of their leases may have run
+// out. It is found then, whoever made it, and an answer makes a task claimable at once.
+func TestClaimAmongLeasedTasks(t *testing.T) {
+	b := newBench(t)
+	const leased = 60
+	for range leased {
+		b.send(text("work"))
+	}
+	elsewhere := task.NewService(store.NewTasks(b.db, b.table), time.Now)
+	var held []task.View
+	for len(held) < leased {
+		claimed, err := elsewhere.Claim(t.Context(), b.worker(), 10, 30*time.Second, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		held = append(held, claimed...)
+	}
+	claimable := func(at time.Time) (ids []task.ID, units float64) {
+		t.Helper()
+		units, _, _ = b.cost(func(ctx context.Context) error {
+			views, err := b.tasks.Claimable(ctx, b.to.Identity, 50, at)
+			for _, v := range views {
+				ids = append(ids, v.ID)
+			}
+			return err
+		})
+		return ids, units
+	}
+	start := time.Now()
+	if ids, units := claimable(start); len(ids) > 0 || units < leased/20 {
+		t.Errorf("the first look finds %d tasks for %v units", len(ids), units)
+	}
+	for _, later := range []time.Duration{0, time.Second, 20 * time.Second} {
+		if ids, units := claimable(start.Add(later)); len(ids) > 0 || units > 1 {
+			t.Errorf("after %v, %d tasks for %v units", later, len(ids), units)
+		}
+	}
+	asked, answered := b.as(b.to, held[7]), b.as(b.from.Party, held[7])
+	if _, err := elsewhere.Reply(t.Context(), asked, task.AskCaller, held[7].Lease.ID, text("which?")); err != nil {
+		t.Fatal(err)
+	}
+	if ids, _ := claimable(start); len(ids) > 0 {
+		t.Errorf("a task that waits for its answer is claimable: %v", ids)
+	}
+	if _, err := elsewhere.AddMessage(t.Context(), answered, text("that one")); err != nil {
+		t.Fatal(err)
+	}
+	if ids, units := claimable(time.Now()); !slices.Equal(ids, []task.ID{held[7].ID}) || units > 2 {
+		t.Errorf("after its answer %v is claimable, for %v units", ids, units)
+	}
+	if ids, _ := claimable(held[leased-1].Lease.ExpiresAt); len(ids) != 50+1 {
+		t.Errorf("when all leases ran out, %d tasks are claimable", len(ids))
+	}
+	// One that is made here, however short, is looked for when it ends.
+	claimed, err := b.Claim(t.Context(), b.worker(), 1, 2*time.Second, 0)
+	if err != nil || len(claimed) != 1 || claimed[0].ID != held[7].ID {
+		t.Fatal(claimed, err)
+	}
+	if ids, _ := claimable(claimed[0].Lease.ExpiresAt); !slices.Contains(ids, held[7].ID) {
+		t.Error("a lease that was made here ran out and was not found")
+	}
+}
+
+// A lease that was made elsewhere since the last look is found when it runs out.
+func TestLeaseMadeElsewhere(t *testing.T) {
+	b := newBench(t)
+	if views, err := b.tasks.Claimable(t.Context(), b.to.Identity, 50, time.Now()); err != nil || len(views) > 0 {
+		t.Fatal(views, err)
+	}
+	v := b.send(text("work"))
+	elsewhere := task.NewService(store.NewTasks(b.db, b.table), time.Now)
+	claimed, err := elsewhere.Claim(t.Context(), b.worker(), 1, 30*time.Second, 0)
+	if err != nil || len(claimed) != 1 {
+		t.Fatal(claimed, err)
+	}
+	ends := claimed[0].Lease.ExpiresAt
+	for at, want := range map[time.Time]int{ends.Add(-time.Millisecond): 0, ends: 1} {
+		if views, err := b.tasks.Claimable(t.Context(), b.to.Identity, 50, at); err != nil || len(views) != want {
+			t.Errorf("at %v of a lease of %s: %d tasks, %v", at.Sub(ends), v.ID, len(views), err)
+		}
+	}
 }

@@ -78,11 +78,12 @@ const (
 )
 
 // The codes of states in index keys. A working task that was claimed has a code of its own, so that those whose lease
-// ran out are found by a short query.
+// ran out are found among few, and another one when nobody holds it any more, so that it is found at once.
 const (
 	codeSubmitted     = 's'
 	codeWorking       = 'w'
 	codeLeased        = 'l'
+	codeFree          = 'a'
 	codeInputRequired = 'i'
 	codeCompleted     = 'c'
 	codeFailed        = 'f'
@@ -91,7 +92,7 @@ const (
 )
 
 var stateOfCode = map[byte]task.State{
-	codeSubmitted: task.Submitted, codeWorking: task.Working, codeLeased: task.Working,
+	codeSubmitted: task.Submitted, codeWorking: task.Working, codeLeased: task.Working, codeFree: task.Working,
 	codeInputRequired: task.InputRequired, codeCompleted: task.Completed, codeFailed: task.Failed,
 	codeCanceled: task.Canceled, codeRejected: task.Rejected,
 }
@@ -99,7 +100,7 @@ var stateOfCode = map[byte]task.State{
 // codesOf are the codes under which tasks of a state stand, all codes for the empty state.
 func codesOf(s task.State) (codes []byte) {
 	for _, code := range []byte{
-		codeSubmitted, codeWorking, codeLeased, codeInputRequired, codeCompleted, codeFailed, codeCanceled, codeRejected,
+		codeSubmitted, codeWorking, codeLeased, codeFree, codeInputRequired, codeCompleted, codeFailed, codeCanceled, codeRejected,
 	} {
 		if s == "" || stateOfCode[code] == s {
 			codes = append(codes, code)
@@ -109,7 +110,10 @@ func codesOf(s task.State) (codes []byte) {
 }
 
 func codeOf(t task.Task) byte {
-	if t.State == task.Working && t.Lease != nil {
+	switch {
+	case t.State == task.Working && t.Lease != nil && t.Lease.ID.IsZero():
+		return codeFree
+	case t.State == task.Working && t.Lease != nil:
 		return codeLeased
 	}
 	return codesOf(t.State)[0]

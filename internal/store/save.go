@@ -57,6 +57,7 @@ func (s *Tasks) Save(ctx context.Context, was task.View, now task.Task, change t
 	if reasons != nil && !madeBy(reasons[0].Item, next.attempt) && !madeBy(reasons[1].Item, next.attempt) {
 		return nil, task.ErrStale
 	}
+	s.leases.stored(now)
 	return next, nil
 }
 

@@ -16,9 +16,10 @@ import (
 
 // Tasks implements task.Store on the table tasks.
 type Tasks struct {
-	db    tasksDB
-	table string
-	page  allowance
+	db     tasksDB
+	table  string
+	page   allowance
+	leases leases
 }
 
 type tasksDB interface {
@@ -31,7 +32,7 @@ type tasksDB interface {
 
 // NewTasks returns the tasks in a table.
 func NewTasks(db tasksDB, table string) *Tasks {
-	return &Tasks{db, table, allowance{pageTime, PageUnits}}
+	return &Tasks{db: db, table: table, page: allowance{pageTime, PageUnits}}
 }
 
 var _ task.Store = (*Tasks)(nil)
