@@ -180,6 +180,9 @@ func bodyTime(field string, s *string) (time.Time, error) {
 	if err != nil {
 		return time.Time{}, invalid(field, "must be a time of RFC 3339, such as 2026-09-27T10:00:00Z")
 	}
+	if epoch := time.UnixMilli(0); t.Before(epoch) {
+		return epoch.UTC(), nil // past is past; the zero time would be none
+	}
 	return t.UTC(), nil
 }
 

@@ -393,6 +393,8 @@ func TestReplayEvents(t *testing.T) {
 		"without an end":        {"admin", own, `{"from_sequence":1}`, "400 to_sequence"},
 		"something else":        {"admin", own, `{"from":1}`, "400 from"},
 		"half a number":         {"admin", own, `{"from_sequence":1.5,"to_sequence":2}`, "400 from_sequence"},
+		"to the end of numbers": {"operator", own, `{"from_sequence":1,"to_sequence":9223372036854775807}`, "409"},
+		"behind all numbers":    {"operator", own, `{"from_sequence":1,"to_sequence":9223372036854775808}`, "400 to_sequence"},
 		"while there is no bus": {"admin", own, `{"from_sequence":1,"to_sequence":5000}`, "409"},
 	} {
 		r := w.do(request{method: "POST", path: "/v1/organizations/" + url.PathEscape(c.organization) + "/replay", as: c.as, body: c.body})

@@ -85,6 +85,7 @@ func TestOrderOfAnswers(t *testing.T) {
 		{"new identity: a field, before the role", request{"POST", "/v1/identities", "viewer", `{"handle":"-"}`, nil}, "invalid_request"},
 		{"new key: a field, before the role", request{"POST", "/v1/keys", "viewer", `{"role":"king"}`, nil}, "invalid_request"},
 		{"new key: no field, before the role", request{"POST", "/v1/keys", "asker", `{}`, nil}, "invalid_request"},
+		{"new key: a time long past", request{"POST", "/v1/keys", "admin", `{"role":"viewer","expires_at":"0001-01-01T00:00:00Z"}`, nil}, "invalid_request"},
 		{"new key: the agent, before the role", request{"POST", "/v1/keys", "viewer", `{"identity":"stranger"}`, nil}, "not_found"},
 		{"new organization: a field, before the role", request{"POST", "/v1/organizations", "admin", `{"name":""}`, nil}, "invalid_request"},
 		{"organization: a field, before the role", request{"PATCH", "/v1/organizations/" + w.asker.Organization.ID.String(), "viewer", `{"aws_account_id":"1"}`, nil}, "invalid_request"},

@@ -8,7 +8,7 @@ import (
 )
 
 // Replayer puts a span of a log on the bus again; relay.Replayer implements it. next is the first that it had no time
-// for, one more than to when it sent all.
+// for, one more than to when it came to all.
 type Replayer interface {
 	Replay(ctx context.Context, organization task.ID, from, to int64) (sent int, next int64, err error)
 }
@@ -24,6 +24,9 @@ type replayWire struct {
 	Sent int    `json:"sent"`
 	Next *int64 `json:"next_sequence"` // where to go on when there was not the time for all, else null
 }
+
+// mostSequence is more than any log will have, and still has a successor.
+const mostSequence = 1 << 53
 
 // ReplayEvents serves the endpoint replay-events.
 func ReplayEvents(e *Edge, organizations Organizations, replayer Replayer) Handler {
@@ -54,12 +57,13 @@ func ReplayEvents(e *Edge, organizations Organizations, replayer Replayer) Handl
 		}
 		ctx, cancel := context.WithTimeout(c, heldAtMost)
 		defer cancel()
-		sent, next, err := replayer.Replay(ctx, o.ID, *in.From, *in.To)
+		to := min(*in.To, mostSequence)
+		sent, next, err := replayer.Replay(ctx, o.ID, *in.From, to)
 		if err != nil {
 			return answer{}, err
 		}
 		body := replayWire{From: *in.From, To: *in.To, Sent: sent}
-		if next <= *in.To {
+		if next <= to {
 			body.Next = &next
 		}
 		return answer{status: http.StatusOK, body: &body}, nil

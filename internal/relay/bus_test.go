@@ -376,8 +376,11 @@ func TestReplay(t *testing.T) {
 			t.Errorf("%d is not marked", h.Detail.Sequence)
 		}
 	}
-	if sent, next, err := replayer.Replay(t.Context(), org, 119, 500); err != nil || sent != 2 || next != 121 {
+	if sent, next, err := replayer.Replay(t.Context(), org, 119, 500); err != nil || sent != 2 || next != 501 {
 		t.Errorf("past the end: sent %d, next is %d, %v", sent, next, err)
+	}
+	if sent, next, err := replayer.Replay(t.Context(), org, 500, 600); err != nil || sent != 0 || next != 601 {
+		t.Errorf("behind the end: sent %d, next is %d, %v", sent, next, err)
 	}
 	if n := len(w.entries(org)); n != 120 {
 		t.Errorf("a replay logged: %d entries", n)

@@ -22,8 +22,8 @@ func NewReplayer(log *store.Log, buses *Buses, organizations Organizations) *Rep
 }
 
 // Replay puts the entries from one sequence to another, both included, on their organization's bus, marked as replayed,
-// in their order. It stops before the time of ctx is up, and next is the first that it did not send, one more than to
-// when it sent all. Entries that are no longer kept or not yet there are passed over. Errors: ErrNoBus,
+// in their order. It stops before the time of ctx is up, and next is the first that it did not come to, one more than to
+// when it came to all. Entries that are no longer kept or not yet there are passed over. Errors: ErrNoBus,
 // task.ErrUnavailable.
 func (p *Replayer) Replay(ctx context.Context, organization task.ID, from, to int64) (sent int, next int64, err error) {
 	if _, there, err := p.buses.Describe(ctx, organization); err != nil {
@@ -39,12 +39,12 @@ func (p *Replayer) Replay(ctx context.Context, organization task.ID, from, to in
 	if err != nil {
 		return 0, from, err
 	}
-	to = min(to, head.Sequence)
-	for next = from; next <= to; {
+	last := min(to, head.Sequence)
+	for next = from; next <= last; {
 		if late(ctx) {
 			return sent, next, nil
 		}
-		entries, err := p.log.Entries(ctx, organization, next-1, int(min(to-next+1, unparkPortion)))
+		entries, err := p.log.Entries(ctx, organization, next-1, int(min(last-next+1, unparkPortion)))
 		if err != nil {
 			return sent, next, err
 		}
