@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"net"
 	"net/http"
 	"net/url"
 	"time"
@@ -20,8 +19,9 @@ type call struct {
 	path   string // escaped, below the base URL
 	query  url.Values
 	body   any // nil for none
-	// once says that a repetition of a call that was already done would do it again.
-	once    bool
+	// making says that the call makes something each time, so that it needs an id of its own to be repeated.
+	making  bool
+	key     string // that id
 	options callOptions
 }
 
@@ -59,6 +59,9 @@ func (c *Client) do(ctx context.Context, do call, out any, options ...CallOption
 	for _, option := range options {
 		option(&do.options)
 	}
+	if do.making {
+		do.key = newMessageID()
+	}
 	var body []byte
 	if do.body != nil {
 		var err error
@@ -82,7 +85,7 @@ func (c *Client) do(ctx context.Context, do call, out any, options ...CallOption
 		if attempt > 0 && do.method == http.MethodDelete && HasStatus(err, http.StatusNotFound) {
 			return http.Header{}, http.StatusNoContent, nil // an earlier attempt did it, and its answer was lost
 		}
-		wait, again := worthAnother(err, do.once)
+		wait, again := worthAnother(err)
 		wait += time.Duration(rand.Int64N(int64(pause)))
 		if !again || attempt >= c.retries || wait > c.maxWait || ctx.Err() != nil {
 			return nil, 0, err
@@ -102,17 +105,10 @@ func (c *Client) do(ctx context.Context, do call, out any, options ...CallOption
 }
 
 // worthAnother says whether an attempt that failed so may be repeated, and how long the service asks to wait.
-func worthAnother(err error, once bool) (wait time.Duration, again bool) {
+func worthAnother(err error) (wait time.Duration, again bool) {
 	var refused *Error
 	if errors.As(err, &refused) {
-		if once && refused.Status != http.StatusTooManyRequests {
-			return 0, false
-		}
 		return refused.RetryAfter, refused.again()
-	}
-	if once {
-		var dial *net.OpError
-		return 0, errors.As(err, &dial) && dial.Op == "dial"
 	}
 	return 0, true
 }
@@ -166,6 +162,7 @@ func (c *Client) request(ctx context.Context, do call, body []byte) (*http.Reque
 	set("Accept", "application/json") // without one the largest answers have their longest texts cut
 	set("User-Agent", c.agent)
 	set("X-Act-As-Identity", c.actAs)
+	set("Idempotency-Key", do.key)
 	set("If-Match", do.options.ifMatch)
 	if do.options.minimal {
 		set("Prefer", "return=minimal")

@@ -215,22 +215,20 @@ func TestAttemptTimeoutCountsAsLostAnswer(t *testing.T) {
 	}
 }
 
-func TestCallsThatCannotBeRepeated(t *testing.T) {
-	create := func(url string) error {
-		_, err := client.New(url, key).CreateKey(t.Context(), client.NewKey{Role: "viewer"})
-		return err
+func TestWhatIsMadeIsMadeWithAnIDOfItsOwn(t *testing.T) {
+	url, seen := serve(t, problem(503, "unavailable", "1"), dropMidway, ok(`{"id":"k1","secret":"s"}`), ok(`{"id":"k2","secret":"s"}`))
+	c := client.New(url, key)
+	for range 2 {
+		if _, err := c.CreateKey(t.Context(), client.NewKey{Role: "viewer"}); err != nil {
+			t.Fatal(err)
+		}
 	}
-	url, seen := serve(t, problem(503, "unavailable", "1"))
-	if err := create(url); !client.HasStatus(err, 503) || len(seen()) != 1 {
-		t.Errorf("%v after %d attempts", err, len(seen()))
+	var ids []string
+	for _, r := range seen() {
+		ids = append(ids, r.header.Get("Idempotency-Key"))
 	}
-	url, seen = serve(t, dropMidway)
-	if err := create(url); err == nil || len(seen()) != 1 {
-		t.Errorf("%v after %d attempts", err, len(seen()))
-	}
-	url, seen = serve(t, problem(429, client.CodeThrottled, ""), ok(`{"id":"k1","secret":"s"}`))
-	if err := create(url); err != nil || len(seen()) != 2 {
-		t.Errorf("%v after %d attempts", err, len(seen()))
+	if len(ids) != 4 || ids[0] == "" || ids[1] != ids[0] || ids[2] != ids[0] || ids[3] == ids[0] || ids[3] == "" {
+		t.Errorf("went with %q", ids)
 	}
 }
 

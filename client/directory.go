@@ -37,10 +37,9 @@ type NewOrganization struct {
 	LegacyEvents bool   `json:"legacy_events,omitempty"`  // wants a2a.task.updated too
 }
 
-// CreateOrganization makes a tenant, with its bus and first admin key. For the operator. Not repeated after a lost
-// answer.
+// CreateOrganization makes a tenant, with its bus and first admin key. For the operator.
 func (c *Client) CreateOrganization(ctx context.Context, o NewOrganization) (Organization, error) {
-	return answer[Organization](ctx, c, call{method: http.MethodPost, path: "/v1/organizations", body: o, once: true})
+	return answer[Organization](ctx, c, call{method: http.MethodPost, path: "/v1/organizations", body: o, making: true})
 }
 
 // Organization reads a tenant.
@@ -95,9 +94,9 @@ type IdentityFields struct {
 	Skills              []Skill `json:"skills,omitempty"`
 }
 
-// CreateIdentity makes an agent in the caller's organization; Handle is needed. Not repeated after a lost answer.
+// CreateIdentity makes an agent in the caller's organization; Handle is needed.
 func (c *Client) CreateIdentity(ctx context.Context, f IdentityFields) (Identity, error) {
-	return answer[Identity](ctx, c, call{method: http.MethodPost, path: "/v1/identities", body: f, once: true})
+	return answer[Identity](ctx, c, call{method: http.MethodPost, path: "/v1/identities", body: f, making: true})
 }
 
 // Identity reads an agent, by handle or id.
@@ -140,9 +139,9 @@ type NewKey struct {
 	ExpiresAt *time.Time `json:"expires_at,omitempty"`
 }
 
-// CreateKey makes a key. Not repeated after a lost answer: nobody would know the first key.
+// CreateKey makes a key.
 func (c *Client) CreateKey(ctx context.Context, k NewKey) (Key, error) {
-	return answer[Key](ctx, c, call{method: http.MethodPost, path: "/v1/keys", body: k, once: true})
+	return answer[Key](ctx, c, call{method: http.MethodPost, path: "/v1/keys", body: k, making: true})
 }
 
 // Keys walks the organization's keys. It ends after the first error.

@@ -6,8 +6,8 @@
 // Calls are safe to repeat and are repeated: after a network error, and when the service says to come again
 // (429, 502, 503, 504, and 409 with the code a2a.conflict), with jitter and after the Retry-After that it names.
 // Every message gets a message_id where the caller gives none, once per call, so that a repetition whose
-// first answer was lost returns what the first one did. What can't be made safe so (making organizations,
-// identities, keys and webhooks) is repeated only when it certainly wasn't done.
+// first answer was lost returns what the first one did. So does every call that makes an organization, an identity, a key
+// or a webhook, or rotates a webhook's secret: it goes with an Idempotency-Key of its own.
 //
 // A Client is immutable and safe for concurrent use. It never prints its key.
 //

@@ -39,7 +39,7 @@ type WebhookFields struct {
 // CreateWebhook subscribes to events; URL and Events are needed. The answer has the secret. Not repeated after a lost
 // answer: nobody would know the first secret.
 func (c *Client) CreateWebhook(ctx context.Context, f WebhookFields) (Webhook, error) {
-	return answer[Webhook](ctx, c, call{method: http.MethodPost, path: "/v1/webhooks", body: f, once: true})
+	return answer[Webhook](ctx, c, call{method: http.MethodPost, path: "/v1/webhooks", body: f, making: true})
 }
 
 // Webhook reads one, without its secret.
@@ -58,10 +58,9 @@ func (c *Client) UpdateWebhook(ctx context.Context, id string, f WebhookFields) 
 }
 
 // RotateWebhookSecret makes a new secret, which the answer has. For 24 h the one before signs too: put both into Verify
-// until then. Not repeated after a lost answer: it would rotate once more, and the secret that is known would stop at
-// once.
+// until then.
 func (c *Client) RotateWebhookSecret(ctx context.Context, id string) (Webhook, error) {
-	return answer[Webhook](ctx, c, call{method: http.MethodPost, path: path("/v1/webhooks/{}/rotate-secret", id), once: true})
+	return answer[Webhook](ctx, c, call{method: http.MethodPost, path: path("/v1/webhooks/{}/rotate-secret", id), making: true})
 }
 
 // DeleteWebhook ends a subscription; what is under way to it is given up.

@@ -2,11 +2,12 @@ package directory
 
 import (
 	"context"
+	"errors"
 
 	"baton/internal/task"
 )
 
-// CreateIdentity makes an agent of the principal's organization. What the edit leaves open is: A2A on, not
+// CreateIdentity makes an agent of the principal's organization, or returns the one that was made with the same Once. What the edit leaves open is: A2A on, not
 // discoverable, messages deduplicated. Errors: ErrForbidden, a task.Invalid, ErrHandleTaken, ErrUnavailable.
 func (s *Service) CreateIdentity(ctx context.Context, p Principal, e IdentityEdit) (Identity, error) {
 	if e.Handle == nil {
@@ -15,7 +16,7 @@ func (s *Service) CreateIdentity(ctx context.Context, p Principal, e IdentityEdi
 	now := s.clock()
 	i, err := e.apply(Identity{
 		ID: newID(now), Organization: Organization{ID: p.Organization}, A2AEnabled: true, DeduplicateMessages: true,
-		CreatedAt: now, UpdatedAt: now, Version: 1,
+		Made: e.Once.mark(p.Organization), CreatedAt: now, UpdatedAt: now, Version: 1,
 	})
 	switch {
 	case err != nil:
@@ -23,7 +24,13 @@ func (s *Service) CreateIdentity(ctx context.Context, p Principal, e IdentityEdi
 	case !p.May(WriteIdentities):
 		return Identity{}, ErrForbidden
 	}
-	return i, s.store.CreateIdentity(ctx, i)
+	err = s.store.CreateIdentity(ctx, i)
+	if i.Made != "" && errors.Is(err, ErrHandleTaken) {
+		if there, err := s.store.Identity(ctx, Ref{Handle: i.Handle}); err == nil && there.Made == i.Made && !there.Deleted {
+			return there, nil
+		}
+	}
+	return i, err
 }
 
 // Identity finds the agent that a path names, as it stands now. Errors as for Agent, but ErrForbidden also for a key

@@ -24,6 +24,7 @@ type Identity struct {
 	Skills              []Skill
 	Denies              bool // has an access rule that denies
 	Deleted             bool
+	Made                string // what is known of the Once with which it was made
 	CreatedAt           time.Time
 	UpdatedAt           time.Time
 	Version             int // counts the writes; of no meaning outside
@@ -54,6 +55,7 @@ type IdentityEdit struct {
 	Discoverable        *bool
 	DeduplicateMessages *bool
 	Skills              *[]Skill
+	Once                Once // of the making alone
 }
 
 // The limits of a profile keep it under 4 KB in nearly all cases, since every send to the agent reads it whole.

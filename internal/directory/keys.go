@@ -2,6 +2,7 @@ package directory
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"baton/internal/task"
@@ -13,9 +14,11 @@ type NewKeyRequest struct {
 	Identity  string // in any form that ParseRef takes
 	Role      Role
 	ExpiresAt time.Time // zero for never
+	Once      Once
 }
 
-// CreateKey makes a key; secret is told this once. Errors: ErrForbidden, a task.Invalid, ErrUnavailable.
+// CreateKey makes a key, or returns the one that was made with the same Once. secret is told this once; with a Once, to each
+// retry of the day after. Errors: ErrForbidden, a task.Invalid, ErrUnavailable.
 func (s *Service) CreateKey(ctx context.Context, p Principal, r NewKeyRequest) (k Key, secret string, err error) {
 	owner := Principal{Kind: Org, Organization: p.Organization, Role: r.Role}
 	switch {
@@ -39,9 +42,14 @@ func (s *Service) CreateKey(ctx context.Context, p Principal, r NewKeyRequest) (
 	if !p.May(WriteKeys) {
 		return Key{}, "", ErrForbidden
 	}
-	k, secret = s.newKey(owner)
+	k, secret = s.newKey(owner, r.Once)
 	k.ExpiresAt = r.ExpiresAt
-	return k, secret, s.store.CreateKey(ctx, k)
+	err = s.store.CreateKey(ctx, k)
+	if r.Once != "" && errors.Is(err, ErrExists) {
+		k, err = s.store.KeyByHash(ctx, k.Hash)
+		secret = s.told(secret, k.CreatedAt)
+	}
+	return k, secret, err
 }
 
 // Keys is a page of the principal's organization's keys, oldest first, revoked ones too; pages as for Identities.
@@ -67,9 +75,12 @@ func (s *Service) RevokeKey(ctx context.Context, p Principal, id string) error {
 }
 
 // newKey makes a key and its secret, not stored yet.
-func (s *Service) newKey(owner Principal) (Key, string) {
+func (s *Service) newKey(owner Principal, once Once) (Key, string) {
 	now := s.clock()
 	secret := s.mint.New(owner.Kind)
+	if once != "" {
+		secret = s.mint.Again(owner.Kind, owner.Organization, once)
+	}
 	owner.KeyID = newID(now)
 	return Key{Principal: owner, Hash: NewHash(secret), Hint: Hint(secret), CreatedAt: now}, secret
 }

@@ -7,7 +7,7 @@ import (
 
 // CreateOperatorKey makes a key for the operator. Only the deploy calls it.
 func (s *Service) CreateOperatorKey(ctx context.Context) (secret string, err error) {
-	k, secret := s.newKey(Principal{Kind: Operator})
+	k, secret := s.newKey(Principal{Kind: Operator}, "")
 	return secret, s.store.CreateKey(ctx, k)
 }
 
@@ -20,9 +20,12 @@ func (s *Service) KeepOperatorKey(ctx context.Context, secret string) error {
 	k, err := s.store.KeyByHash(ctx, NewHash(secret))
 	switch {
 	case errors.Is(err, ErrNotFound):
-		k, _ = s.newKey(Principal{Kind: Operator})
+		k, _ = s.newKey(Principal{Kind: Operator}, "")
 		k.Hash, k.Hint = NewHash(secret), Hint(secret)
-		return s.store.CreateKey(ctx, k)
+		if err := s.store.CreateKey(ctx, k); !errors.Is(err, ErrExists) {
+			return err
+		}
+		return nil // another deploy was faster
 	case err == nil && !k.Good(s.clock()):
 		return ErrUnauthenticated
 	}

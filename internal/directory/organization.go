@@ -43,6 +43,7 @@ type OrganizationEdit struct {
 	Verified     *bool
 	AWSAccountID *string // "" for none
 	LegacyEvents *bool
+	Once         Once // of the making alone
 }
 
 const maxName = 100 // code points of an organization's or an agent's display name

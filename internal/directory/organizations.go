@@ -2,6 +2,7 @@ package directory
 
 import (
 	"context"
+	"errors"
 
 	"baton/internal/task"
 )
@@ -13,8 +14,9 @@ type NewOrganization struct {
 	Secret   string // the first key's, told this once
 }
 
-// CreateOrganization makes an organization with its bus and first admin key. Where the account has no room for a bus,
-// it is Pending and the organization works all the same. Errors: ErrForbidden for all but the operator; a
+// CreateOrganization makes an organization with its bus and first admin key, or returns the one that was made with the same
+// Once; its key's secret is empty a day after. Where the account has no room for a bus, it is Pending and the organization
+// works all the same. Errors: ErrForbidden for all but the operator; a
 // task.Invalid; ErrUnavailable.
 func (s *Service) CreateOrganization(ctx context.Context, p Principal, e OrganizationEdit) (NewOrganization, error) {
 	if e.Name == nil {
@@ -22,6 +24,9 @@ func (s *Service) CreateOrganization(ctx context.Context, p Principal, e Organiz
 	}
 	now := s.clock()
 	id := newID(now)
+	if e.Once != "" {
+		id = e.Once.organization()
+	}
 	o, err := e.apply(Organization{ID: id, CreatedAt: now, Version: 1, Bus: Bus{Name: "baton-" + s.stage + "-" + id.String()}})
 	switch {
 	case err != nil:
@@ -29,16 +34,35 @@ func (s *Service) CreateOrganization(ctx context.Context, p Principal, e Organiz
 	case !p.May(RunService):
 		return NewOrganization{}, ErrForbidden
 	}
+	key, secret := s.newKey(Principal{Kind: Org, Organization: id, Role: Admin}, e.Once)
+	if e.Once != "" {
+		if made, err := s.madeOrganization(ctx, id, key.Hash, secret); !errors.Is(err, ErrNotFound) {
+			return made, err
+		}
+	}
 	o.Bus = s.buses.Create(ctx, o)
-	key, secret := s.newKey(Principal{Kind: Org, Organization: id, Role: Admin})
 	var jobs []Job
 	if o.Bus.Status == BusPending {
 		jobs = []Job{{Kind: MakeBus, About: id, CreatedAt: now}}
 	}
-	if err := s.store.CreateOrganization(ctx, o, key, jobs...); err != nil {
+	err = s.store.CreateOrganization(ctx, o, key, jobs...)
+	switch {
+	case errors.Is(err, ErrExists):
+		return s.madeOrganization(ctx, id, key.Hash, secret)
+	case err != nil:
 		return NewOrganization{}, err
 	}
 	return NewOrganization{o, key, secret}, nil
+}
+
+// madeOrganization is what an earlier CreateOrganization made.
+func (s *Service) madeOrganization(ctx context.Context, id task.ID, first Hash, secret string) (NewOrganization, error) {
+	key, err := s.store.KeyByHash(ctx, first)
+	if err != nil {
+		return NewOrganization{}, err
+	}
+	o, err := s.store.Organization(ctx, id)
+	return NewOrganization{o, key, s.told(secret, key.CreatedAt)}, err
 }
 
 // Organization finds the one that a call names by its id. Errors: ErrNotFound for any but the caller's own, and for a

@@ -18,7 +18,7 @@ import (
 // text, a scanner of repositories for instance, can tell it from garbage without knowing anything of us. The stamp is
 // a MAC of all before it under a secret of the deployment: only we can make a text that we look up at all, so that a
 // flood of made-up keys, checksum and all, costs no read. It is no part of the proof: that is the random part, whose
-// SHA-256 alone is stored.
+// SHA-256 alone is stored. (Again makes them so that a retry finds them again.)
 const (
 	randomLength   = 32
 	stampLength    = 8

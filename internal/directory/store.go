@@ -11,7 +11,7 @@ import (
 // return ErrNotFound when there is nothing. Everything returns a task.ErrUnavailable (wrapped) when storage can't be
 // reached or throttles, and a task.ErrConflict when transactions of others kept a write from committing.
 type Store interface {
-	// CreateOrganization stores a new organization with its first key and the jobs that follow.
+	// CreateOrganization stores a new organization with its first key and the jobs that follow: ErrExists.
 	CreateOrganization(ctx context.Context, o Organization, first Key, jobs ...Job) error
 	Organization(ctx context.Context, id task.ID) (Organization, error)
 	// SaveOrganization stores an edit, with the jobs that follow from it, under the condition that was is still what is
@@ -34,7 +34,7 @@ type Store interface {
 	// that the page, which is not empty then, is not the last.
 	Identities(ctx context.Context, organization, after task.ID, limit int) (page []Identity, more bool, err error)
 
-	// CreateKey stores a key.
+	// CreateKey stores a key: ErrExists.
 	CreateKey(ctx context.Context, k Key) error
 	// KeyByHash finds a key, a revoked or expired one too.
 	KeyByHash(ctx context.Context, h Hash) (Key, error)

@@ -28,7 +28,7 @@ type busWire struct {
 type firstKeyWire struct {
 	ID     string `json:"id"`
 	Role   string `json:"role"`
-	Secret string `json:"secret"`
+	Secret string `json:"secret,omitempty"` // empty a day after
 }
 
 func organizationOf(o directory.Organization) *organizationWire {

@@ -73,7 +73,12 @@ func ManageIdentities(e *Edge, identities Identities) Handler {
 		if err := c.decode(&body, false); err != nil {
 			return answer{}, err
 		}
-		i, err := identities.CreateIdentity(c, c.principal, body.edit())
+		edit := body.edit()
+		var err error
+		if edit.Once, err = c.once(); err != nil {
+			return answer{}, err
+		}
+		i, err := identities.CreateIdentity(c, c.principal, edit)
 		return answer{status: http.StatusCreated, body: identityOf(i)}, err
 	})
 }

@@ -54,6 +54,9 @@ func ManageKeys(e *Edge, keys Keys) Handler {
 		if err != nil {
 			return answer{}, err
 		}
+		if request.Once, err = c.once(); err != nil {
+			return answer{}, err
+		}
 		k, secret, err := keys.CreateKey(c, c.principal, request)
 		if err != nil {
 			return answer{}, err

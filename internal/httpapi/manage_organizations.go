@@ -64,7 +64,12 @@ func ManageOrganizations(e *Edge, organizations Organizations) Handler {
 			o, err := organizations.EditOrganization(c, c.principal, c.organizationID(), body.edit())
 			return organizationAnswer(o, err)
 		}
-		made, err := organizations.CreateOrganization(c, c.principal, body.edit())
+		edit := body.edit()
+		var err error
+		if edit.Once, err = c.once(); err != nil {
+			return answer{}, err
+		}
+		made, err := organizations.CreateOrganization(c, c.principal, edit)
 		if err != nil {
 			return answer{}, err
 		}
@@ -72,6 +77,12 @@ func ManageOrganizations(e *Edge, organizations Organizations) Handler {
 		wire.Key = &firstKeyWire{made.FirstKey.KeyID.String(), string(made.FirstKey.Role), made.Secret}
 		return answer{status: http.StatusCreated, body: wire}, nil
 	})
+}
+
+// once is the caller's own id for what it makes.
+func (c *call) once() (directory.Once, error) {
+	id, err := c.messageID(nil)
+	return directory.Once(id), err
 }
 
 func organizationAnswer(o directory.Organization, err error) (answer, error) {

@@ -18,7 +18,7 @@ type Webhooks interface {
 	Hook(ctx context.Context, organization, id task.ID) (webhook.Hook, error)
 	Hooks(ctx context.Context, organization task.ID) ([]webhook.Hook, error)
 	Edit(ctx context.Context, organization, id task.ID, e webhook.Edit) (webhook.Hook, error)
-	Rotate(ctx context.Context, organization, id task.ID) (webhook.Hook, error)
+	Rotate(ctx context.Context, organization, id task.ID, once string) (webhook.Hook, error)
 	Delete(ctx context.Context, organization, id task.ID) error
 	Deliveries(ctx context.Context, organization, hook task.ID, before int64, limit int) ([]webhook.Delivery, int64, error)
 	Redeliver(ctx context.Context, organization, hook, id task.ID) (webhook.Delivery, error)
@@ -46,6 +46,9 @@ func ManageWebhooks(e *Edge, hooks Webhooks) Handler {
 			return answer{}, err
 		}
 		if err := c.may(); err != nil {
+			return answer{}, err
+		}
+		if edit.Once, err = c.messageID(nil); err != nil {
 			return answer{}, err
 		}
 		h, err := hooks.Create(c, c.principal.Organization, edit)
@@ -85,7 +88,11 @@ func (c *call) oneWebhook(hooks Webhooks) (answer, error) {
 		d, err := hooks.Redeliver(c, of, id, delivery)
 		return answer{status: http.StatusAccepted, body: deliveryOf(d)}, err
 	case strings.HasSuffix(c.route.Path, "/rotate-secret"):
-		h, err = hooks.Rotate(c, of, id)
+		once, err := c.messageID(nil)
+		if err != nil {
+			return answer{}, err
+		}
+		h, err = hooks.Rotate(c, of, id, once)
 		return answer{status: http.StatusOK, body: webhookWithSecret(h)}, err
 	case c.request.HTTPMethod == http.MethodDelete:
 		return answer{status: http.StatusNoContent}, hooks.Delete(c, of, id)

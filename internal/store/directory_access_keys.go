@@ -29,7 +29,7 @@ func (d *Directory) newKey(k directory.Key) []types.TransactWriteItem {
 func (d *Directory) CreateKey(ctx context.Context, k directory.Key) error {
 	failed, err := d.transact(ctx, d.newKey(k)...)
 	if failed >= 0 {
-		return task.ErrConflict
+		return directory.ErrExists
 	}
 	return err
 }

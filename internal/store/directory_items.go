@@ -64,6 +64,7 @@ type identityRecord struct {
 	Deduplicate  bool          `json:"deduplicate,omitempty"`
 	Denies       bool          `json:"denies,omitempty"`
 	Deleted      bool          `json:"deleted,omitempty"`
+	Made         string        `json:"made,omitempty"`
 	Skills       []skillRecord `json:"skills,omitempty"`
 	CreatedAt    int64         `json:"created"`
 	UpdatedAt    int64         `json:"updated"`
@@ -83,7 +84,7 @@ func identityItem(key dirItem, i directory.Identity) dirItem {
 		ID: i.ID.String(), Organization: i.Organization.ID.String(), Suspended: i.Organization.Suspended,
 		Handle: i.Handle, DisplayName: i.DisplayName, Description: i.Description,
 		A2AEnabled: i.A2AEnabled, Discoverable: i.Discoverable, Deduplicate: i.DeduplicateMessages,
-		Denies: i.Denies, Deleted: i.Deleted, CreatedAt: dirMillis(i.CreatedAt), UpdatedAt: dirMillis(i.UpdatedAt),
+		Denies: i.Denies, Deleted: i.Deleted, Made: i.Made, CreatedAt: dirMillis(i.CreatedAt), UpdatedAt: dirMillis(i.UpdatedAt),
 	}
 	for _, s := range i.Skills {
 		r.Skills = append(r.Skills, skillRecord(s))
@@ -103,7 +104,7 @@ func parseIdentity(it dirItem) (directory.Identity, error) {
 		ID: id, Organization: directory.Organization{ID: organization, Suspended: r.Suspended},
 		Handle: r.Handle, DisplayName: r.DisplayName, Description: r.Description,
 		A2AEnabled: r.A2AEnabled, Discoverable: r.Discoverable, DeduplicateMessages: r.Deduplicate,
-		Denies: r.Denies, Deleted: r.Deleted, CreatedAt: dirTime(r.CreatedAt), UpdatedAt: dirTime(r.UpdatedAt), Version: version,
+		Denies: r.Denies, Deleted: r.Deleted, Made: r.Made, CreatedAt: dirTime(r.CreatedAt), UpdatedAt: dirTime(r.UpdatedAt), Version: version,
 	}
 	for _, s := range r.Skills {
 		i.Skills = append(i.Skills, directory.Skill(s))

@@ -13,7 +13,7 @@ func (d *Directory) CreateOrganization(ctx context.Context, o directory.Organiza
 	writes = append(writes, d.newJobs(jobs)...)
 	failed, err := d.transact(ctx, writes...)
 	if failed >= 0 {
-		return task.ErrConflict // ids and secrets are random: only a write of our own, repeated, can be there
+		return directory.ErrExists
 	}
 	return err
 }

@@ -39,6 +39,7 @@ type hookRecord struct {
 	Secret        string           `json:"secret"` // what signs must be known whole
 	Previous      string           `json:"previous,omitempty"`
 	PreviousUntil int64            `json:"previousUntil,omitempty"`
+	Rotated       string           `json:"rotated,omitempty"`
 	CreatedAt     int64            `json:"created"`
 	UpdatedAt     int64            `json:"updated"`
 }
@@ -47,7 +48,7 @@ func hookItem(h webhook.Hook) dirItem {
 	r := hookRecord{
 		ID: h.ID.String(), Organization: h.Organization.String(), URL: h.URL, Events: h.Events, Enabled: h.Enabled,
 		Disabled: h.Disabled, FailingSince: dirMillis(h.FailingSince), Enablings: h.Enablings, Secret: h.Keys.Current.Reveal(),
-		PreviousUntil: dirMillis(h.Keys.PreviousUntil), CreatedAt: dirMillis(h.CreatedAt), UpdatedAt: dirMillis(h.UpdatedAt),
+		PreviousUntil: dirMillis(h.Keys.PreviousUntil), Rotated: h.Keys.Rotated, CreatedAt: dirMillis(h.CreatedAt), UpdatedAt: dirMillis(h.UpdatedAt),
 	}
 	if !h.Identity.IsZero() {
 		r.Identity = h.Identity.String()
@@ -74,6 +75,7 @@ func parseHook(it dirItem) (webhook.Hook, error) {
 	if h.Keys.Current, err = webhook.ParseSecret(r.Secret); err != nil {
 		return webhook.Hook{}, fmt.Errorf("store: webhook %s: malformed secret", r.ID)
 	}
+	h.Keys.Rotated = r.Rotated
 	if r.Previous != "" {
 		if h.Keys.Previous, err = webhook.ParseSecret(r.Previous); err != nil {
 			return webhook.Hook{}, fmt.Errorf("store: webhook %s: malformed secret", r.ID)
@@ -85,7 +87,10 @@ func parseHook(it dirItem) (webhook.Hook, error) {
 
 // CreateHook implements webhook.HookStore.
 func (d *Directory) CreateHook(ctx context.Context, h webhook.Hook) error {
-	_, err := d.transact(ctx, d.put(hookItem(h), dirIsNew, nil))
+	failed, err := d.transact(ctx, d.put(hookItem(h), dirIsNew, nil))
+	if err == nil && failed >= 0 {
+		err = webhook.ErrStale
+	}
 	return err
 }
 

@@ -29,6 +29,9 @@ func SendID(requester, worker ID, messageID string) ID {
 	return id.marked(8)
 }
 
+// Derived marks an id that was made of something else, as SendID's are.
+func (id ID) Derived() ID { return id.marked(8) }
+
 func (id ID) marked(version byte) ID {
 	id[6] = id[6]&0x0f | version<<4
 	id[8] = id[8]&0x3f | 0x80

@@ -2,8 +2,10 @@ package webhook
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"baton/internal/task"
@@ -18,7 +20,7 @@ var ErrStale = errors.New("webhook: another write was faster")
 // HookStore keeps hooks. All methods are safe for concurrent use and return a task.ErrUnavailable (wrapped) when storage
 // can't be reached or throttles.
 type HookStore interface {
-	// CreateHook stores a new hook.
+	// CreateHook stores a new hook: ErrStale when one of its id is there.
 	CreateHook(ctx context.Context, h Hook) error
 	// Hook reads one as of the latest write. ErrNotFound.
 	Hook(ctx context.Context, organization, id task.ID) (Hook, error)
@@ -84,9 +86,10 @@ type Edit struct {
 	Events   *[]string
 	Identity *task.ID // zero for every identity
 	Enabled  *bool
+	Once     string // of the making alone: the caller's own id for it, empty for none
 }
 
-// Create makes a hook with a new secret. Errors: a task.Invalid, ErrTooMany, task.ErrUnavailable.
+// Create makes a hook with a new secret, or returns the one that was made with the same Once, as it stands now. Errors: a task.Invalid, ErrTooMany, task.ErrUnavailable.
 func (s *Service) Create(ctx context.Context, organization task.ID, e Edit) (Hook, error) {
 	var missing task.Invalid
 	if e.URL == nil {
@@ -102,18 +105,38 @@ func (s *Service) Create(ctx context.Context, organization task.ID, e Edit) (Hoo
 	if err != nil {
 		return Hook{}, err
 	}
+	id := task.NewID()
+	if e.Once != "" {
+		id = onceID(organization, e.Once)
+		if made := slices.IndexFunc(there, func(h Hook) bool { return h.ID == id }); made >= 0 {
+			return there[made], nil
+		}
+	}
 	if len(there) >= MaxHooks {
 		return Hook{}, ErrTooMany
 	}
 	now := s.clock()
 	h := Hook{
-		ID: task.NewID(), Organization: organization, Enabled: true, Enablings: 1, Keys: Keys{Current: NewSecret()},
+		ID: id, Organization: organization, Enabled: true, Enablings: 1, Keys: Keys{Current: NewSecret()},
 		CreatedAt: now, UpdatedAt: now, Version: 1,
 	}
 	if h, err = s.apply(ctx, h, e); err != nil {
 		return Hook{}, err
 	}
-	return h, s.hooks.CreateHook(ctx, h)
+	if err := s.hooks.CreateHook(ctx, h); !errors.Is(err, ErrStale) {
+		return h, err
+	}
+	return s.hooks.Hook(ctx, organization, id) // a retry that ran beside was faster
+}
+
+// onceID is the id of the hook that an organization makes with an id of its own.
+func onceID(organization task.ID, once string) (id task.ID) {
+	h := sha256.New()
+	h.Write([]byte("baton webhook once 1\x00"))
+	h.Write(organization[:])
+	h.Write([]byte(once))
+	copy(id[:], h.Sum(nil))
+	return id.Derived()
 }
 
 // Hook reads one of the organization's hooks. Errors: ErrNotFound, task.ErrUnavailable.
@@ -131,10 +154,19 @@ func (s *Service) Edit(ctx context.Context, organization, id task.ID, e Edit) (H
 	return s.change(ctx, organization, id, func(h Hook) (Hook, error) { return s.apply(ctx, h, e) })
 }
 
-// Rotate gives a hook a new secret; the one before signs too for a day. Errors as for Edit.
-func (s *Service) Rotate(ctx context.Context, organization, id task.ID) (Hook, error) {
+// Rotate gives a hook a new secret; the one before signs too for a day. With the id once of the latest rotation it changes
+// nothing: a retry must not push out the secret that the receiver still has. Errors as for Edit.
+func (s *Service) Rotate(ctx context.Context, organization, id task.ID, once string) (Hook, error) {
+	mark := ""
+	if once != "" {
+		mark = onceID(organization, once).String()
+	}
 	return s.change(ctx, organization, id, func(h Hook) (Hook, error) {
+		if mark != "" && h.Keys.Rotated == mark {
+			return h, nil
+		}
 		h.Keys = h.Keys.Rotate(s.clock())
+		h.Keys.Rotated = mark
 		return h, nil
 	})
 }

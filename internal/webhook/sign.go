@@ -60,6 +60,7 @@ type Keys struct {
 	Current       Secret
 	Previous      Secret    // zero before the first rotation
 	PreviousUntil time.Time // Previous signs before this time
+	Rotated       string    // what is known of the caller's own id for the latest rotation
 }
 
 // Rotate makes a new current secret; the one that was current signs for 24 h more. A secret that was already on its

@@ -290,7 +290,7 @@ func TestSecretsRotate(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	h := w.hook(w.shop, "r", "a2a.task.created")
-	rotated, err := w.service.Rotate(t.Context(), w.shop, h.ID)
+	rotated, err := w.service.Rotate(t.Context(), w.shop, h.ID, "")
 	w.must(err)
 	last := func() arrival {
 		t.Helper()
