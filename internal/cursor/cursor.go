@@ -23,8 +23,9 @@ type Sealer struct {
 	now  func() time.Time
 }
 
-// skew is how far the clocks of two functions may be apart.
-const skew = time.Minute
+// skew is how far the clocks of two functions may be apart: more than they ever are, since a walk that breaks off would be
+// all that a smaller one brings.
+const skew = 15 * time.Minute
 
 // New returns a sealer with the secrets in the given text, separated by commas: the first one seals, and the others
 // still open, so that a rotation breaks no walk that is under way. It must have one.

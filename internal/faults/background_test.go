@@ -61,8 +61,10 @@ func newBackground(s *stage) *background {
 	buses := eventbridge.NewFromConfig(s.config)
 	maker := busMaker{s, relay.NewMaker(buses, people)}
 	now := clock()
+	log := s.log(db, now)
 	b.rounds["sweep-directory"] = directory.NewSweeper(people, task.NewService(tasks, now), maker, now).Erasing(directory.Erasers{
-		Task: tasks.Erase, Log: s.log(db, now).Erase, Bus: relay.DeleteBus(buses),
+		Task: tasks.Erase, Log: log.Erase, Bus: relay.DeleteBus(buses),
+		Deliveries: store.NewDeliveries(db, s.tables.Events, log, now).EraseOf(people),
 	}).Round
 	b.rounds["unpark-buses"] = relay.NewUnparker(s.log(db, clock()), s.busesOf(), maker, people).All
 	b.rounds["check-buses"] = relay.NewChecker(s.log(db, nil), s.busesOf(), clock()).All

@@ -23,7 +23,9 @@ type faultCase struct {
 	begin func(s *stage, hit hits)
 	// during does something in the middle of the talk.
 	during func(s *stage, hit hits)
-	// after does something once the talk is over and the faults are gone, before things settle.
+	// lasting is trouble that is still there when things settle the first time.
+	lasting bool
+	// after does something once the talk is over and the faults are gone, before things settle for good.
 	after func(s *stage, hit hits)
 	// must are the hits without which the case proves nothing; all of them where there are none.
 	must        []string
@@ -65,12 +67,17 @@ func (h hits) String() string {
 	return strings.Join(all, ", ")
 }
 
-// sometimes hits a share of an operation's requests, and counts them.
+// sometimes hits a share of an operation's requests, evenly and one of the first, and counts them.
 func (h hits) sometimes(operation string, share float64) func([]byte) bool {
+	var mu sync.Mutex
+	sum := 0.5 + rand.Float64()/2
 	return func([]byte) bool {
-		if rand.Float64() >= share {
+		mu.Lock()
+		defer mu.Unlock()
+		if sum += share; sum < 1 {
 			return false
 		}
+		sum--
 		h.count(operation)
 		return true
 	}
@@ -94,7 +101,7 @@ var cases = []faultCase{
 		name: "each kind of call throttled",
 		begin: func(s *stage, hit hits) {
 			for _, op := range calls(databaseWrites, databaseReads) {
-				s.faults.On(op).When(hit.sometimes(op, 0.25)).Always().Throttle()
+				s.faults.On(op).When(hit.sometimes(op, 0.2)).Always().Throttle()
 			}
 			for _, op := range otherCalls {
 				s.faults.On(op).When(hit.sometimes(op, 0.4)).Always().Fail(http.StatusBadRequest, "ThrottlingException")
@@ -166,16 +173,20 @@ var cases = []faultCase{
 			})
 			s.faults.On("BatchGetItem").When(hit.sometimes("BatchGetItem", 0.5)).Always().Part(halfOfKeys, unprocessedKeys)
 		},
-		must: []string{"PutEvents", "SendMessageBatch"},
-		during: func(s *stage, hit hits) {
+		during: func(s *stage, _ hits) {
 			// Who reads a context reads its tasks in one batch.
-			a := s.traffic.World.Organizations[0].Agents[0]
-			for c, err := range a.Client().Conversations(s.Context()) {
-				if err == nil {
-					a.Client().Conversation(s.Context(), c.ID)
+			a, b := s.traffic.World.Agents()[0], s.traffic.World.Agents()[2]
+			first, _ := s.traffic.Send(s.Context(), a, b)
+			for range 4 {
+				s.traffic.SendIn(s.Context(), a, b, first.ContextID)
+			}
+			for range 3 {
+				if c, err := a.Client().Conversation(s.Context(), first.ContextID); err == nil && c.TaskCount < 5 {
+					s.traffic.Ledger.Surprise("a context of 5 tasks was read with %d", c.TaskCount)
 				}
 			}
 		},
+		must: []string{"PutEvents", "SendMessageBatch", "BatchGetItem"},
 	},
 	{
 		name: "functions killed",
@@ -195,7 +206,11 @@ var cases = []faultCase{
 				return time.Duration(rand.IntN(150)) * time.Millisecond, true
 			}
 		},
-		must: []string{"endpoints", "relay, deliveries and rounds"},
+		// The sweep of a deleted agent and of a purged organization is killed, too.
+		during:  func(s *stage, _ hits) { s.purgeOne() },
+		after:   func(s *stage, _ hits) { s.purged() },
+		lasting: true,
+		must:    []string{"endpoints", "relay, deliveries and rounds"},
 	},
 	{
 		name: "each batch of the stream to two relays at once",
@@ -208,13 +223,23 @@ var cases = []faultCase{
 		},
 	},
 	{
-		name:  "the relay stopped",
+		name:  "the relay stopped for minutes",
 		begin: func(s *stage, _ hits) { s.background.hold(true) },
 		after: func(s *stage, hit hits) {
-			s.clock.forward(5 * time.Minute)
-			s.background.round()
+			for range 5 {
+				s.clock.forward(time.Minute)
+				s.background.round()
+			}
+			for _, o := range s.traffic.World.Organizations {
+				id, _ := task.ParseID(o.ID)
+				if head, err := s.log(s.db, nil).Head(s.Context(), id); err != nil || head.Sequence > 0 {
+					s.Errorf("%d entries were logged while the relay stood still, %v", head.Sequence, err)
+				}
+			}
+			for range s.traffic.Ledger.Tasks() {
+				hit.count("tasks of which nothing was told yet")
+			}
 			s.background.hold(false)
-			hit.count("stops")
 		},
 	},
 	{
@@ -242,6 +267,7 @@ var cases = []faultCase{
 				hit.count("keys refused")
 				return s.traffic.World.Rekey(ctx, a, client.NewKey{})
 			}
+			s.traffic.CursorsExpire = true
 			for _, a := range s.traffic.World.Agents() {
 				at := time.Now().Add(700 * time.Millisecond)
 				s.must(s.traffic.World.Rekey(s.Context(), a, client.NewKey{ExpiresAt: &at}))
@@ -265,7 +291,7 @@ var cases = []faultCase{
 	{
 		name:  "clocks apart by ten minutes",
 		skews: []time.Duration{-5 * time.Minute, 5 * time.Minute},
-		begin: func(_ *stage, hit hits) { hit.count("clocks") },
+		begin: func(s *stage, hit hits) { s.clock.wrong = func() { hit.count("looks at a wrong clock") } },
 	},
 }
 

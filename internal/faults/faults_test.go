@@ -15,7 +15,7 @@ import (
 )
 
 var (
-	talks = flag.Int("talks", 12, "how many conversations are held during each fault")
+	talks = flag.Int("talks", 10, "how many conversations are held during each fault")
 	out   = flag.String("out", "", "a file for the table, besides the test's log")
 )
 
@@ -116,6 +116,9 @@ func (c faultCase) run(t *testing.T) (traffic.Findings, map[string]int, hits) {
 	close(stop)
 	wait()
 
+	if c.lasting {
+		s.settle()
+	}
 	s.faults.Reset()
 	s.background.kill, s.background.twice, s.gateway.kill = nil, false, nil
 	s.receivers.recover()

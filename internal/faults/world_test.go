@@ -67,12 +67,14 @@ type stage struct {
 	ears                       *traffic.Ears
 	told                       map[string][]traffic.Told
 	leaver                     *traffic.Agent
+	gone                       purge
 }
 
 // clock is the time as the functions see it, each with its own skew.
 type clock struct {
-	mu   sync.Mutex
-	skip time.Duration
+	mu    sync.Mutex
+	skip  time.Duration
+	wrong func() // is told of each look at a clock that is skewed; may be nil
 }
 
 func (c *clock) forward(d time.Duration) {
@@ -85,6 +87,9 @@ func (c *clock) skewed(by time.Duration) func() time.Time {
 	return func() time.Time {
 		c.mu.Lock()
 		defer c.mu.Unlock()
+		if by != 0 && c.wrong != nil {
+			c.wrong()
+		}
 		return time.Now().Add(c.skip + by)
 	}
 }
@@ -103,6 +108,9 @@ func newStage(t *testing.T, c faultCase) *stage {
 	s.ears = &traffic.Ears{Buses: eventbridge.NewFromConfig(clean), Queues: s.queues, Prefix: "baton-" + s.prefix + "-"}
 	if c.callTimeout != 0 {
 		s.callTimeout = c.callTimeout
+	}
+	if c.skews != nil {
+		s.skews = c.skews
 	}
 	config.HTTPClient = timed{faults, s.callTimeout}
 	s.config = config
@@ -208,6 +216,7 @@ func (s *stage) deploy() {
 		function("reply-task", func(e edge, _ people, t tasks) httpapi.Handler { return httpapi.ReplyTask(e, t) })
 		function("cancel-task", func(e edge, p people, t tasks) httpapi.Handler { return httpapi.CancelTask(e, p, t) })
 		function("claim-task", func(e edge, _ people, t tasks) httpapi.Handler { return httpapi.ClaimTask(e, t) })
+		function("list-contexts", func(e edge, _ people, t tasks) httpapi.Handler { return httpapi.ListContexts(e, t) })
 		function("read-context", func(e edge, _ people, t tasks) httpapi.Handler { return httpapi.ReadContext(e, t) })
 		function("list-events", func(e edge, _ people, _ tasks) httpapi.Handler {
 			return httpapi.ListEvents(e, task.NewEvents(s.log(s.database(), e.Now), e.Now))

@@ -241,7 +241,7 @@ func TestFirst(t *testing.T) {
 	}
 }
 
-func TestDeletedLogIsGone(t *testing.T) {
+func TestErasedLogIsGone(t *testing.T) {
 	log, faults, db, table := newLog(t)
 	gone, kept := task.NewID(), task.NewID()
 	for _, id := range []task.ID{gone, kept} {
@@ -253,12 +253,12 @@ func TestDeletedLogIsGone(t *testing.T) {
 		}
 		appendAll(t, log, id, someEvents(id, 80, "x")) // over two partitions
 	}
-	faults.On("BatchWriteItem").After(1).Refuse()
-	if err := log.Delete(t.Context(), gone); !errors.Is(err, task.ErrUnavailable) {
+	faults.On("TransactWriteItems").After(1).Refuse()
+	if err := log.Erase(t.Context(), gone); !errors.Is(err, task.ErrUnavailable) {
 		t.Fatalf("%v, want ErrUnavailable", err)
 	}
 	for range 2 {
-		if err := log.Delete(t.Context(), gone); err != nil {
+		if err := log.Erase(t.Context(), gone); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -20,6 +20,8 @@ type Driver struct {
 	Ledger *Ledger
 	// Rekey is asked for a new key when an agent's own is refused; nil when that can't be.
 	Rekey func(context.Context, *Agent) error
+	// CursorsExpire says that a walk may break off because its cursor is no more valid; it begins anew.
+	CursorsExpire bool
 	// Lease is for how long tasks are claimed.
 	Lease time.Duration
 
@@ -95,20 +97,14 @@ func (d *Driver) converse(ctx context.Context) {
 
 // Send sends a task, at times in a conversation that the two had before.
 func (d *Driver) Send(ctx context.Context, from, to *Agent) (t client.Task, ok bool) {
-	s := client.Send{To: to.Handle, Draft: draft()}
 	two := [2]string{min(from.ID, to.ID), max(from.ID, to.ID)}
+	conversation := ""
 	d.mu.Lock()
 	if rand.IntN(3) == 0 {
-		s.ContextID = d.contexts[two]
+		conversation = d.contexts[two]
 	}
 	d.mu.Unlock()
-	a, _ := task.ParseID(from.ID)
-	b, _ := task.ParseID(to.ID)
-	ok = d.try(ctx, "send", from, &Write{Task: task.SendID(a, b, s.MessageID), Role: task.ByCaller, MessageID: s.MessageID}, func(c *client.Client) (err error) {
-		t, err = c.Send(ctx, s)
-		return err
-	})
-	if ok {
+	if t, ok = d.SendIn(ctx, from, to, conversation); ok {
 		d.mu.Lock()
 		defer d.mu.Unlock()
 		if d.contexts == nil {
@@ -116,6 +112,18 @@ func (d *Driver) Send(ctx context.Context, from, to *Agent) (t client.Task, ok b
 		}
 		d.contexts[two] = t.ContextID
 	}
+	return t, ok
+}
+
+// SendIn sends a task in a conversation, "" for a new one.
+func (d *Driver) SendIn(ctx context.Context, from, to *Agent, conversation string) (t client.Task, ok bool) {
+	s := client.Send{To: to.Handle, ContextID: conversation, Draft: draft()}
+	a, _ := task.ParseID(from.ID)
+	b, _ := task.ParseID(to.ID)
+	ok = d.try(ctx, "send", from, &Write{Task: task.SendID(a, b, s.MessageID), Role: task.ByCaller, MessageID: s.MessageID}, func(c *client.Client) (err error) {
+		t, err = c.Send(ctx, s)
+		return err
+	})
 	return t, ok
 }
 
@@ -238,8 +246,8 @@ func (d *Driver) try(ctx context.Context, name string, a *Agent, w *Write, call 
 	}
 	o, expected := Judge(err)
 	switch {
-	case !expected && client.HasStatus(err, http.StatusBadRequest) && name == "list" || name == "search" && client.HasStatus(err, http.StatusBadRequest):
-		d.Ledger.Count("cursor refused") // the walk begins anew
+	case !expected && d.CursorsExpire && client.HasStatus(err, http.StatusBadRequest) && (name == "list" || name == "search"):
+		d.Ledger.Count("cursor refused")
 	case !expected:
 		d.Ledger.Surprise("%s: %v", name, err)
 	}

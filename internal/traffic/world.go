@@ -65,7 +65,7 @@ func Make(ctx context.Context, url, operatorKey string, n, agents int, options .
 				errs[i] = w.makeOutsider(ctx)
 				return
 			}
-			w.Organizations[i], errs[i] = w.organization(ctx, fmt.Sprintf("Organization %d", i), agents)
+			w.Organizations[i], errs[i] = w.Organization(ctx, fmt.Sprintf("Organization %d", i), agents)
 		})
 	}
 	all.Wait()
@@ -73,7 +73,7 @@ func Make(ctx context.Context, url, operatorKey string, n, agents int, options .
 }
 
 func (w *World) makeOutsider(ctx context.Context) error {
-	o, err := w.organization(ctx, "Outsider", 1)
+	o, err := w.Organization(ctx, "Outsider", 1)
 	if err != nil {
 		return err
 	}
@@ -81,7 +81,8 @@ func (w *World) makeOutsider(ctx context.Context) error {
 	return nil
 }
 
-func (w *World) organization(ctx context.Context, name string, agents int) (*Organization, error) {
+// Organization makes one more, which is none of those that talk by themselves.
+func (w *World) Organization(ctx context.Context, name string, agents int) (*Organization, error) {
 	made, err := w.Operator.CreateOrganization(ctx, client.NewOrganization{Name: name})
 	if err != nil {
 		return nil, fmt.Errorf("traffic: make %s: %w", name, err)
