@@ -70,7 +70,7 @@ func changeItems(c task.Change) ([]map[string]types.AttributeValue, error) {
 	items := []map[string]types.AttributeValue{item}
 	for i, piece := range pieces {
 		if i > 0 {
-			items = append(items, taskKey(c.Task, changePartKey(c.Number, i)))
+			items = append(items, stamp(taskKey(c.Task, changePartKey(c.Number, i))))
 		}
 		items[i][attrBody] = binaryValue(piece)
 	}
@@ -106,7 +106,7 @@ func parseChangeHead(item map[string]types.AttributeValue) (changeParts, error) 
 	}
 	u := unpacker{b: r.bytes(attrChange)}
 	malformed := fmt.Errorf("store: change %d of task %s is malformed", number, id)
-	if u.uint(1) != schema || part != 0 {
+	if !readable(u.uint(1)) || part != 0 {
 		return changeParts{}, malformed
 	}
 	cause, state := int(u.uint(1)), stateOfCode[byte(u.uint(1))]

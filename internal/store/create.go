@@ -30,12 +30,12 @@ func (s *Tasks) Create(ctx context.Context, t task.Task, first task.Change, join
 			TableName: &s.table, Key: contextKey(t.Context),
 			UpdateExpression: new(joinUpdate), ConditionExpression: new(joinsOK),
 			ExpressionAttributeValues: map[string]types.AttributeValue{
-				":pair": binaryValue(pair), ":task": taskSet(t.ID), ":most": number(task.MaxTasks),
+				":pair": binaryValue(pair), ":task": taskSet(t.ID), ":most": number(task.MaxTasks), ":schema": number(schema),
 			},
 			ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 		}})
 	} else {
-		conversation := contextKey(t.Context)
+		conversation := stamp(contextKey(t.Context))
 		conversation[attrPair] = binaryValue(pair)
 		conversation[attrTasks] = taskSet(t.ID)
 		items = append(items, s.put(conversation, notThere, nil))

@@ -125,7 +125,7 @@ func (s *Deliveries) SaveDelivery(ctx context.Context, organization task.ID, d w
 	if err != nil {
 		return fmt.Errorf("store: encode delivery: %w", err)
 	}
-	item := deliveryKey(d.Hook, place)
+	item := stamp(deliveryKey(d.Hook, place))
 	item[deliveryRecordAttr] = stringValue(string(record))
 	item[deliveryVersion] = number(int64(d.Version + 1))
 	item[attrExpires] = number(d.UpdatedAt.Add(task.EventsKept).Unix())
@@ -154,7 +154,7 @@ func (s *Deliveries) SaveDelivery(ctx context.Context, organization task.ID, d w
 }
 
 func parseDelivery(item map[string]types.AttributeValue) (webhook.Waiting, error) {
-	read := logReader{item: item}
+	read := logReader{item: item, err: known(item)}
 	var r deliveryRecord
 	err := json.Unmarshal([]byte(read.text(deliveryRecordAttr)), &r)
 	partition := read.bytes(attrPartition)
@@ -262,7 +262,7 @@ func (s *Deliveries) Swept(ctx context.Context) (time.Time, error) {
 
 // SetSwept implements webhook.DueStore.
 func (s *Deliveries) SetSwept(ctx context.Context, minute time.Time) error {
-	item := sweptKey()
+	item := stamp(sweptKey())
 	item[headSequence] = number(minute.Unix())
 	_, err := s.db.PutItem(ctx, &dynamodb.PutItemInput{
 		TableName: &s.table, Item: item,

@@ -147,7 +147,7 @@ func (d *Directory) transact(ctx context.Context, writes ...types.TransactWriteI
 
 // put is a write of a whole item; values are those of the condition.
 func (d *Directory) put(it dirItem, condition string, values dirItem) types.TransactWriteItem {
-	put := types.Put{TableName: &d.table, Item: it, ExpressionAttributeValues: values}
+	put := types.Put{TableName: &d.table, Item: stamp(it), ExpressionAttributeValues: values}
 	if condition != "" {
 		put.ConditionExpression = &condition
 	}

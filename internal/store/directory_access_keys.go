@@ -116,10 +116,10 @@ const touchEvery = time.Hour
 func (d *Directory) TouchKey(ctx context.Context, id task.ID, at time.Time) error {
 	_, err := d.db.UpdateItem(ctx, &dynamodb.UpdateItemInput{
 		TableName: &d.table, Key: usageKey(id),
-		UpdateExpression:    aws.String("set u = :now"),
+		UpdateExpression:    aws.String("set u = :now, " + attrSchema + " = :schema"),
 		ConditionExpression: aws.String("attribute_not_exists(u) or u < :before"),
 		ExpressionAttributeValues: dirItem{
-			":now": dirNumber(at.UnixMilli()), ":before": dirNumber(at.Add(-touchEvery).UnixMilli()),
+			":schema": number(schema), ":now": dirNumber(at.UnixMilli()), ":before": dirNumber(at.Add(-touchEvery).UnixMilli()),
 		},
 	})
 	var noted *types.ConditionalCheckFailedException

@@ -24,9 +24,9 @@ func (d *Directory) CountSends(
 	out, err := d.db.UpdateItem(ctx, &dynamodb.UpdateItemInput{
 		TableName:        &d.table,
 		Key:              dirKey(countMark+identity.String(), string(kind)+"#"+strconv.FormatInt(start.Unix(), 10)),
-		UpdateExpression: aws.String("add n :n set x = :x"),
+		UpdateExpression: aws.String("add n :n set x = :x, " + attrSchema + " = :schema"),
 		ExpressionAttributeValues: dirItem{
-			":n": dirNumber(int64(n)), ":x": dirNumber(start.Add(length).Add(time.Hour).Unix()),
+			":schema": number(schema), ":n": dirNumber(int64(n)), ":x": dirNumber(start.Add(length).Add(time.Hour).Unix()),
 		},
 		ReturnValues: types.ReturnValueUpdatedNew,
 	})
@@ -42,8 +42,9 @@ func openKey(worker task.ID) dirItem { return dirKey(countMark+worker.String(), 
 func (d *Directory) CountReceived(ctx context.Context, worker task.ID, n int) (directory.Received, error) {
 	out, err := d.db.UpdateItem(ctx, &dynamodb.UpdateItemInput{
 		TableName: &d.table, Key: openKey(worker),
-		UpdateExpression: aws.String("add n :n"), ExpressionAttributeValues: dirItem{":n": dirNumber(int64(n))},
-		ReturnValues: types.ReturnValueAllNew,
+		UpdateExpression:          aws.String("add n :n set " + attrSchema + " = :schema"),
+		ExpressionAttributeValues: dirItem{":n": dirNumber(int64(n)), ":schema": number(schema)},
+		ReturnValues:              types.ReturnValueAllNew,
 	})
 	if err != nil {
 		return directory.Received{}, directoryError("count in", err)
@@ -58,9 +59,9 @@ func (d *Directory) CountReceived(ctx context.Context, worker task.ID, n int) (d
 func (d *Directory) SetOpen(ctx context.Context, worker task.ID, open int, at time.Time) error {
 	_, err := d.db.UpdateItem(ctx, &dynamodb.UpdateItemInput{
 		TableName: &d.table, Key: openKey(worker),
-		UpdateExpression: aws.String("set o = :o, u = :u, n = :none"),
+		UpdateExpression: aws.String("set o = :o, u = :u, n = :none, " + attrSchema + " = :schema"),
 		ExpressionAttributeValues: dirItem{
-			":o": dirNumber(int64(open)), ":u": dirNumber(at.UnixMilli()), ":none": dirNumber(0),
+			":schema": number(schema), ":o": dirNumber(int64(open)), ":u": dirNumber(at.UnixMilli()), ":none": dirNumber(0),
 		},
 	})
 	if err != nil {

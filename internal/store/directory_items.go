@@ -175,6 +175,9 @@ func dirRecord(key dirItem, version int, record any) dirItem {
 }
 
 func parseRecord(it dirItem, record any) (version int, err error) {
+	if err := known(it); err != nil {
+		return 0, err
+	}
 	if err := json.Unmarshal([]byte(dirTextOf(it["j"])), record); err != nil {
 		return 0, err
 	}

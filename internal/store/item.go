@@ -11,9 +11,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// schema is the version of the layout of heads and changes, the first byte of what they pack.
-const schema = 1
-
 // The attributes of the table tasks, one letter each: names are paid for like values.
 const (
 	attrReceived     = "r" // key of the index received: the worker and the code of the state
@@ -146,7 +143,7 @@ func parseTask(item map[string]types.AttributeValue) (head, error) {
 	r := logReader{item: item}
 	u := unpacker{b: r.bytes(attrHead)}
 	received, sent, updated := r.bytes(attrReceived), r.bytes(attrSent), r.bytes(attrUpdated)
-	if len(received) != 17 || len(sent) != 17 || len(updated) != positionSize || u.uint(1) != schema {
+	if len(received) != 17 || len(sent) != 17 || len(updated) != positionSize || !readable(u.uint(1)) {
 		return head{}, fmt.Errorf("store: head of task %s is malformed", id)
 	}
 	on := u.uint(2)

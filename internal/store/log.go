@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"baton/internal/task"
@@ -87,6 +88,8 @@ func (l *Log) head(ctx context.Context, organization task.ID, consistent bool) (
 // headUpdate changes a head under the condition that it is still as the caller read it; ok is false, and the head as it
 // is now returned, when it isn't.
 func (l *Log) headUpdate(ctx context.Context, what string, was Head, update, condition string, values map[string]types.AttributeValue) (now Head, ok bool, err error) {
+	update = strings.Replace(update, "SET ", "SET "+attrSchema+" = :schema, ", 1)
+	values[":schema"] = number(schema)
 	out, err := l.db.UpdateItem(ctx, &dynamodb.UpdateItemInput{
 		TableName: &l.table, Key: logHeadKey(was.Organization),
 		UpdateExpression: &update, ConditionExpression: &condition, ExpressionAttributeValues: values,

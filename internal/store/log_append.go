@@ -114,11 +114,11 @@ func (l *Log) stamp(head Head, events []*task.Event) time.Time {
 }
 
 func (l *Log) appendItems(head Head, events []*task.Event, logged time.Time) []types.TransactWriteItem {
-	update := []string{headSequence + " = :after", headLogged + " = :logged", headWatch + " = :watch"}
+	update := []string{headSequence + " = :after", headLogged + " = :logged", headWatch + " = :watch", attrSchema + " = :schema"}
 	condition := "attribute_not_exists(" + attrPartition + ")"
 	values := map[string]types.AttributeValue{
 		":after": number(head.Sequence + int64(len(events))), ":logged": number(logged.Unix()),
-		":watch": &types.AttributeValueMemberS{Value: watchMoved},
+		":schema": number(schema), ":watch": &types.AttributeValueMemberS{Value: watchMoved},
 	}
 	if head.ParkedFrom != 0 {
 		values[":watch"] = &types.AttributeValueMemberS{Value: watchParked}
@@ -157,7 +157,7 @@ func (l *Log) appendItems(head Head, events []*task.Event, logged time.Time) []t
 
 func (l *Log) putNew(item map[string]types.AttributeValue) types.TransactWriteItem {
 	return types.TransactWriteItem{Put: &types.Put{
-		TableName: &l.table, Item: item, ConditionExpression: new("attribute_not_exists(" + attrPartition + ")"),
+		TableName: &l.table, Item: stamp(item), ConditionExpression: new("attribute_not_exists(" + attrPartition + ")"),
 		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 	}}
 }

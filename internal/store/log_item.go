@@ -102,7 +102,7 @@ func headOrganization(key map[string]types.AttributeValue) (id task.ID, ok bool)
 }
 
 func parseHead(organization task.ID, item map[string]types.AttributeValue) (Head, error) {
-	r := logReader{item: item}
+	r := logReader{item: item, err: known(item)}
 	h := Head{
 		Organization: organization,
 		New:          item == nil,
@@ -183,7 +183,7 @@ func clipped(c task.Clip) task.Clip {
 }
 
 func parseEntry(organization task.ID, item map[string]types.AttributeValue) (task.Event, error) {
-	r := logReader{item: item}
+	r := logReader{item: item, err: known(item)}
 	flags := r.number(entryFlags)
 	e := task.Event{
 		ID:           r.id(entryID),

@@ -47,7 +47,7 @@ func (s *Tasks) Save(ctx context.Context, was task.View, now task.Task, change t
 	}
 	for _, item := range further {
 		// The head's condition is theirs too: no write of the one without the other.
-		items = append(items, types.TransactWriteItem{Put: &types.Put{TableName: &s.table, Item: item}})
+		items = append(items, types.TransactWriteItem{Put: &types.Put{TableName: &s.table, Item: stamp(item)}})
 	}
 	reasons, err := s.transact(ctx, "save", now.ID, items)
 	if err != nil {

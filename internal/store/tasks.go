@@ -46,7 +46,7 @@ const (
 	notThere   = "attribute_not_exists(" + attrPartition + ")"
 	asAttempt  = attrAttempt + " = :was"
 	joinsOK    = attrPair + " = :pair AND size(" + attrTasks + ") < :most"
-	joinUpdate = "ADD " + attrTasks + " :task"
+	joinUpdate = "SET " + attrSchema + " = :schema ADD " + attrTasks + " :task"
 )
 
 // put is one action of a transaction that stores an item under a condition, and gives the item that failed it.
