@@ -1,13 +1,13 @@
 // Package search is how text is found: what a word is, what a query asks for,
 // whether a text has it, and a small signature that tells most texts without
-// it apart unread.
+// it apart unread, with a larger archive for long ones.
 //
 // Storage and tasks stay out: a caller hands over the parts of a message in
-// order (see Document) and keeps a signature as opaque bytes.
+// order (see Document) and keeps signatures and archives as opaque bytes.
 package search
 
 // Document takes the text of one task, or of one message, part by part in the order of the messages. It is a
-// *Matcher or a *Signature, so that both read exactly the same words (contract section 3, "q").
+// *Matcher, a *Signature or an *Archive, so that all read exactly the same words (contract section 3, "q").
 type Document interface {
 	// Text takes a text part.
 	Text(text string)
