@@ -70,8 +70,10 @@ func untilDone(ctx context.Context, _ client.Task) (client.Reply, error) {
 func TestServeRenewsWhileTheHandlerWorks(t *testing.T) {
 	l := &leases{renew: ok(`{}`)}
 	err := l.work(t, func(ctx context.Context, _ client.Task) (client.Reply, error) {
-		for l.renewals.Load() < 5 && ctx.Err() == nil {
-			time.Sleep(10 * time.Millisecond)
+		for n := 0; l.renewals.Load() < 5 && ctx.Err() == nil; n++ {
+			if time.Sleep(10 * time.Millisecond); n == 1000 {
+				return client.Reply{}, errors.New("it does not renew")
+			}
 		}
 		return client.Reply{Intent: client.Complete}, ctx.Err()
 	})
