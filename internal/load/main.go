@@ -68,6 +68,9 @@ func run(ctx context.Context, file string, duration time.Duration, organizations
 		}
 	}
 
+	db := dynamodb.NewFromConfig(config)
+	tasks := store.NewTasks(db, stack.Outputs["TasksTable"])
+	log := store.NewLog(db, stack.Outputs["EventsTable"], tasks, time.Now)
 	began := time.Now()
 	m := &mix{world: world, ledger: traffic.NewLedger(), under: map[string]*call{}}
 	attacker := vegeta.NewAttacker(
@@ -75,20 +78,27 @@ func run(ctx context.Context, file string, duration time.Duration, organizations
 		vegeta.Workers(uint64(workers)), vegeta.MaxWorkers(uint64(workers)),
 	)
 	fmt.Printf("%d workers for %v …\n\n", workers, duration)
-	met := make(chan string, 1)
-	go func() { met <- makeTrouble(ctx, trouble, duration, stack, ears, world) }()
+	var met string
+	var unmet error
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		met, unmet = makeTrouble(ctx, trouble, duration, stack, ears, world, func() (int64, error) {
+			sum, _, err := heads(ctx, log, world)
+			return sum, err
+		})
+	}()
 	f := &figures{operations: map[string]*vegeta.Metrics{}}
 	for r := range attacker.Attack(m.target, vegeta.Rate{Freq: rate, Per: time.Second}, duration, "mix") {
 		f.add(r)
 	}
 	attacked := time.Now()
-	if text := <-met; text != "" {
-		fmt.Println(text)
+	if <-over; unmet != nil {
+		return unmet
 	}
-
-	db := dynamodb.NewFromConfig(config)
-	tasks := store.NewTasks(db, stack.Outputs["TasksTable"])
-	log := store.NewLog(db, stack.Outputs["EventsTable"], tasks, time.Now)
+	if met != "" {
+		fmt.Println(met)
+	}
 	behind, err := settled(ctx, log, world, attacked)
 	if err != nil {
 		return err
@@ -123,15 +133,9 @@ func run(ctx context.Context, file string, duration time.Duration, organizations
 func settled(ctx context.Context, log *store.Log, world *traffic.World, since time.Time) (time.Duration, error) {
 	last, changed := int64(-1), since
 	for deadline := time.Now().Add(10 * time.Minute); time.Now().Before(deadline); time.Sleep(500 * time.Millisecond) {
-		sum, parked := int64(0), false
-		for _, o := range world.Organizations {
-			id, _ := task.ParseID(o.ID)
-			head, err := log.Head(ctx, id)
-			if err != nil {
-				return 0, err
-			}
-			sum += head.Sequence
-			parked = parked || head.ParkedFrom != 0
+		sum, parked, err := heads(ctx, log, world)
+		if err != nil {
+			return 0, err
 		}
 		if sum != last || parked {
 			last, changed = sum, time.Now()
@@ -141,4 +145,18 @@ func settled(ctx context.Context, log *store.Log, world *traffic.World, since ti
 		}
 	}
 	return 0, fmt.Errorf("the logs did not come to rest within ten minutes")
+}
+
+// heads are how many entries all logs have, and whether one of them waits for its bus.
+func heads(ctx context.Context, log *store.Log, world *traffic.World) (sum int64, parked bool, err error) {
+	for _, o := range world.Organizations {
+		id, _ := task.ParseID(o.ID)
+		head, err := log.Head(ctx, id)
+		if err != nil {
+			return 0, false, err
+		}
+		sum += head.Sequence
+		parked = parked || head.ParkedFrom != 0
+	}
+	return sum, parked, nil
 }

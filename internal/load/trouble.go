@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -20,32 +21,33 @@ import (
 )
 
 // makeTrouble does to the deployed stack what a test in one process can't. It returns when the trouble is over, and says how
-// often it struck.
-func makeTrouble(ctx context.Context, what string, duration time.Duration, stack localstack.Stack, ears *traffic.Ears, world *traffic.World) string {
+// often it struck; one that never did is an error.
+func makeTrouble(ctx context.Context, what string, duration time.Duration, stack localstack.Stack, ears *traffic.Ears, world *traffic.World, logged func() (int64, error)) (string, error) {
 	time.Sleep(duration / 4)
 	var err error
 	n := 0
 	switch what {
 	case "relay":
-		n, err = stopRelay(ctx, stack, duration/2)
+		n, err = stopRelay(ctx, stack, duration/2, logged)
 	case "kill":
 		n, err = killFunctions(duration / 2)
 	case "bus":
 		n, err = replaceBuses(ctx, ears, world)
 	default:
-		return ""
+		return "", nil
 	}
 	if err == nil && n == 0 {
-		err = fmt.Errorf("it never struck")
+		err = errors.New("it never struck")
 	}
 	if err != nil {
-		return fmt.Sprintf("trouble (%s): %v", what, err)
+		return "", fmt.Errorf("trouble (%s): %w", what, err)
 	}
-	return fmt.Sprintf("trouble (%s) struck %d times", what, n)
+	return fmt.Sprintf("trouble (%s) struck %d times", what, n), nil
 }
 
-// stopRelay stops the reading of the stream for a while.
-func stopRelay(ctx context.Context, stack localstack.Stack, pause time.Duration) (n int, err error) {
+// stopRelay stops the reading of the stream for a while, and sees that nothing is told then. A batch that is under way at first
+// may still be.
+func stopRelay(ctx context.Context, stack localstack.Stack, pause time.Duration, logged func() (int64, error)) (n int, err error) {
 	server, err := stack.Server()
 	if err != nil {
 		return 0, err
@@ -70,8 +72,13 @@ func stopRelay(ctx context.Context, stack localstack.Stack, pause time.Duration)
 	if err := enable(false); err != nil {
 		return n, err
 	}
-	time.Sleep(pause)
-	err = enable(true)
+	time.Sleep(pause / 4)
+	before, err := logged()
+	time.Sleep(pause * 3 / 4)
+	after, err2 := logged()
+	if err = errors.Join(err, err2, enable(true)); err == nil && after != before {
+		err = fmt.Errorf("it did not stop: the logs grew from %d to %d entries", before, after)
+	}
 	return n, err
 }
 
