@@ -17,7 +17,10 @@ func TestCursor(t *testing.T) {
 
 	text := old.Seal(position, "a list")
 	spaced := cursor.New(" new , old ,", clock)
-	for name, s := range map[string]*cursor.Sealer{"its own": old, "after a rotation": rotated, "with spaces": spaced} {
+	slow := cursor.New("old", func() time.Time { return now.Add(-10 * time.Minute) })
+	for name, s := range map[string]*cursor.Sealer{
+		"its own": old, "after a rotation": rotated, "with spaces": spaced, "by a clock that is behind": slow,
+	} {
 		if got, err := s.Open(text, "a list"); err != nil || !bytes.Equal(got, position) {
 			t.Errorf("%s: %x, %v", name, got, err)
 		}

@@ -120,6 +120,7 @@ func (c faultCase) run(t *testing.T) (traffic.Findings, map[string]int, hits) {
 		s.settle()
 	}
 	s.faults.Reset()
+	s.callTimeout.Store(int64(callTimeout))
 	s.background.kill, s.background.twice, s.gateway.kill = nil, false, nil
 	s.receivers.recover()
 	if c.after != nil {

@@ -1,6 +1,7 @@
 package faults
 
 import (
+	"cmp"
 	"context"
 	"crypto/x509"
 	"encoding/json"
@@ -12,6 +13,7 @@ import (
 	"net/netip"
 	"os"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -57,7 +59,7 @@ type stage struct {
 	cursors                    string // CURSOR_SECRETS
 	deliveriesURL, failuresURL string
 	receivers                  *receivers
-	callTimeout                time.Duration
+	callTimeout                atomic.Int64    // the most that a call takes, as a time.Duration
 	skews                      []time.Duration // one instance of each function for each
 	background                 *background
 	db                         *dynamodb.Client // and these are never hit by a fault
@@ -94,6 +96,9 @@ func (c *clock) skewed(by time.Duration) func() time.Time {
 	}
 }
 
+// callTimeout is that of lambdaenv.
+const callTimeout = 5 * time.Second
+
 // newStage raises the curtain: two organizations of two agents each, hooks, listeners, and one that has no part in it.
 func newStage(t *testing.T, c faultCase) *stage {
 	t.Helper()
@@ -101,18 +106,16 @@ func newStage(t *testing.T, c faultCase) *stage {
 	config, faults := localaws.Config(t)
 	s := &stage{
 		T: t, faults: faults, gateway: &gateway{}, clock: &clock{}, tables: localaws.NewTables(t),
-		prefix: localaws.Unique("f"), cursors: "first", callTimeout: 5 * time.Second, skews: []time.Duration{0},
+		prefix: localaws.Unique("f"), cursors: "first", skews: []time.Duration{0},
 		db: dynamodb.NewFromConfig(clean), queues: sqs.NewFromConfig(clean),
 		streams: dynamodbstreams.NewFromConfig(clean), told: map[string][]traffic.Told{},
 	}
 	s.ears = &traffic.Ears{Buses: eventbridge.NewFromConfig(clean), Queues: s.queues, Prefix: "baton-" + s.prefix + "-"}
-	if c.callTimeout != 0 {
-		s.callTimeout = c.callTimeout
-	}
+	s.callTimeout.Store(int64(cmp.Or(c.callTimeout, callTimeout)))
 	if c.skews != nil {
 		s.skews = c.skews
 	}
-	config.HTTPClient = timed{faults, s.callTimeout}
+	config.HTTPClient = timed{faults, &s.callTimeout}
 	s.config = config
 	s.receivers = newReceivers(t)
 	s.deliveriesURL, s.failuresURL = s.queue("deliveries", "3"), s.queue("failures", "30")
@@ -146,12 +149,12 @@ func (s *stage) must(err error) {
 // timed is a client that gives a call up after a while, as lambdaenv's does.
 type timed struct {
 	transport http.RoundTripper
-	after     time.Duration
+	after     *atomic.Int64
 }
 
 // Do implements the SDK's HTTPClient.
 func (t timed) Do(r *http.Request) (*http.Response, error) {
-	return (&http.Client{Transport: t.transport, Timeout: t.after}).Do(r)
+	return (&http.Client{Transport: t.transport, Timeout: time.Duration(t.after.Load())}).Do(r)
 }
 
 // database is a client such as a function has.
