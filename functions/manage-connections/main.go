@@ -15,6 +15,7 @@ import (
 )
 
 func main() {
-	people := assemble.Directory(assemble.Database())
-	lambda.Start(httpapi.ManageConnections(assemble.Edge(people, assemble.Cursors()), people))
+	db := assemble.Database()
+	people := assemble.Directory(db)
+	lambda.Start(httpapi.ManageConnections(assemble.Edge(people, assemble.Cursors()), assemble.Asking(db, people)))
 }

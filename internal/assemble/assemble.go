@@ -71,6 +71,14 @@ func Gate(db *dynamodb.Client, people *directory.Service) directory.Gate {
 	)}
 }
 
+// Asking returns what takes requests for connections, with the throttle of SENDS_PER_MINUTE.
+func Asking(db *dynamodb.Client, people *directory.Service) directory.Gate {
+	return directory.Gate{Service: people, Limiter: directory.NewLimiter(
+		store.NewDirectory(db, lambdaenv.Var("DIRECTORY_TABLE")), nil,
+		directory.Limits{SendsPerMinute: lambdaenv.Int("SENDS_PER_MINUTE")}, time.Now,
+	)}
+}
+
 // Receivers returns which addresses webhooks may have: public ones, and those of LOCAL_RECEIVERS, which is empty but on a
 // developer's machine.
 func Receivers() webhook.Addresses {

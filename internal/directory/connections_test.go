@@ -182,3 +182,40 @@ func TestDenyStopsConnectionRequests(t *testing.T) {
 		t.Errorf("for nobody: %v", err)
 	}
 }
+
+// A requester may take its request back and ask again: as often as it may send, and without hiding the others' requests.
+func TestARequesterDoesNotFillAnothersList(t *testing.T) {
+	w := newWorld(t)
+	_, home := w.organization("Home")
+	_, away := w.organization("Away")
+	worker, _ := w.agent(home, "worker")
+	honest, _ := w.agent(away, "honest")
+	flooder, _ := w.agent(away, "flooder")
+	if _, _, err := w.Connect(t.Context(), honest, directory.Ref{ID: worker.ID}, "hello"); err != nil {
+		t.Fatal(err)
+	}
+	noon := time.Now().Truncate(time.Hour)
+	gate := directory.Gate{Service: w.Service, Limiter: directory.NewLimiter(
+		w.store, nil, directory.Limits{SendsPerMinute: 24}, func() time.Time { return noon })}
+	asked := 0
+	for ; asked < 100; asked++ {
+		c, _, err := gate.Connect(t.Context(), flooder, directory.Ref{ID: worker.ID}, "spam")
+		var limited *directory.Limited
+		if errors.As(err, &limited) && !limited.Quota {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.MoveConnection(t.Context(), flooder, c.ID.String(), directory.Revoked); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if asked != 24 {
+		t.Errorf("%d requests in a minute, of 24", asked)
+	}
+	page, _, err := w.Connections(t.Context(), directory.ConnectionQuery{Identity: worker.ID, Direction: task.Inbound, State: directory.Pending, Limit: 5})
+	if err != nil || len(page) != 1 || page[0].Requester.Identity != honest.ID {
+		t.Errorf("pending behind what was taken back: %v, %v", page, err)
+	}
+}

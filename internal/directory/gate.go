@@ -2,7 +2,7 @@ package directory
 
 import "context"
 
-// Gate is a Service whose Admit also counts: a send that is admitted may still be one too many.
+// Gate is a Service whose Admit and Connect also count: what is admitted may still be one too many.
 type Gate struct {
 	*Service
 	Limiter *Limiter
@@ -14,4 +14,16 @@ func (g Gate) Admit(ctx context.Context, requester, worker Identity) error {
 		return err
 	}
 	return g.Limiter.Take(ctx, requester.ID, worker.ID)
+}
+
+// Connect is Service.Connect, for which the requester may ask as often as it may send. A new request may follow each one
+// that was taken back, so without a count one agent could fill any other's list.
+func (g Gate) Connect(ctx context.Context, requester Identity, ref Ref, note string) (c Connection, created bool, err error) {
+	if err := g.CheckConnect(ctx, requester, ref, note); err != nil {
+		return Connection{}, false, err
+	}
+	if err := g.Limiter.TakeRequest(ctx, requester.ID); err != nil {
+		return Connection{}, false, err
+	}
+	return g.Service.Connect(ctx, requester, ref, note)
 }

@@ -108,12 +108,10 @@ func (l Limits) workerMost() int       { return l.SendsPerSecond * int(workerSpa
 // Take counts one send, and returns a *Limited if it is one too many. A send that is refused is not counted. What is told
 // to the shared counters is told beside, see Beside.
 func (l *Limiter) Take(ctx context.Context, requester, worker task.ID) error {
-	now := l.now()
-	if wait := l.takeSpan(
-		ctx, spanKey{ByRequester, requester}, now, requesterSpan, l.limits.SendsPerMinute, l.limits.requesterPortion(),
-	); wait > 0 {
-		return &Limited{RetryAfter: wait}
+	if err := l.TakeRequest(ctx, requester); err != nil {
+		return err
 	}
+	now := l.now()
 	if wait := l.takeSpan(
 		ctx, spanKey{ToWorker, worker}, now, workerSpan, l.limits.workerMost(), l.limits.workerPortion(),
 	); wait > 0 {
@@ -121,6 +119,16 @@ func (l *Limiter) Take(ctx context.Context, requester, worker task.ID) error {
 	}
 	if l.isFull(ctx, worker, now) {
 		return &Limited{Quota: true, RetryAfter: recountAfter}
+	}
+	return nil
+}
+
+// TakeRequest counts what the requester asks of a worker without sending, among its sends.
+func (l *Limiter) TakeRequest(ctx context.Context, requester task.ID) error {
+	if wait := l.takeSpan(
+		ctx, spanKey{ByRequester, requester}, l.now(), requesterSpan, l.limits.SendsPerMinute, l.limits.requesterPortion(),
+	); wait > 0 {
+		return &Limited{RetryAfter: wait}
 	}
 	return nil
 }

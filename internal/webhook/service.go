@@ -1,6 +1,7 @@
 package webhook
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -123,10 +124,19 @@ func (s *Service) Create(ctx context.Context, organization task.ID, e Edit) (Hoo
 	if h, err = s.apply(ctx, h, e); err != nil {
 		return Hook{}, err
 	}
-	if err := s.hooks.CreateHook(ctx, h); !errors.Is(err, ErrStale) {
-		return h, err
+	if err := s.hooks.CreateHook(ctx, h); errors.Is(err, ErrStale) {
+		return s.hooks.Hook(ctx, organization, id) // a retry that ran beside was faster
+	} else if err != nil {
+		return Hook{}, err
 	}
-	return s.hooks.Hook(ctx, organization, id) // a retry that ran beside was faster
+	// Others may have been made since they were counted. None of those stays that sees one too many.
+	if there, err = s.hooks.Hooks(ctx, organization); err == nil && len(there) > MaxHooks {
+		err = cmp.Or(s.hooks.DeleteHook(ctx, organization, h.ID, s.clock()), ErrTooMany)
+	}
+	if err != nil {
+		return Hook{}, err
+	}
+	return h, nil
 }
 
 // onceID is the id of the hook that an organization makes with an id of its own.
