@@ -44,6 +44,10 @@ FORCE:
 test: lint secrets vulnerabilities $(LOCAL) ## lint, a look for secrets and known vulnerabilities, then all tests, on a local AWS of their own
 	@$(LOCAL) test go test -race -shuffle=on -timeout 20m ./...
 
+.PHONY: restore-rehearsal
+restore-rehearsal: $(LOCAL) ## lose the tables, bring them back from a backup in an earlier layout, and look that nothing else is lost
+	@$(LOCAL) test go run ./internal/rehearsal/cmd
+
 .PHONY: bench
 bench: ## what operations cost, how that grows and how long functions take to start: a table, and .local/bench.json
 	@mkdir -p .local

@@ -16,7 +16,7 @@ func (w *wrap) addRecovery() {
 		for _, id := range tables {
 			w.override(id, "Properties.DeletionProtectionEnabled", true)
 		}
-		// Without its secrets a table restored is of no use: keys are garbage and retries make new tasks.
+		// Without its secrets a table restored is of no use: its keys are garbage.
 		for _, id := range append(tables, w.source.ids(secretType)...) {
 			w.override(id, "DeletionPolicy", "Retain")
 			w.override(id, "UpdateReplacePolicy", "Retain")

@@ -453,6 +453,20 @@ func TestWhatMakesBusesMakesArchives(t *testing.T) {
 	})
 }
 
+// A function that is not changed by the deploy goes on with the secrets that it started with.
+func TestWhatSealsCursorsIsStartedAnewByARotation(t *testing.T) {
+	source, err := ReadTemplate(sourcePath)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range source.ids(functionType) {
+		variables := source.Resources[id].variables()
+		if _, seals := variables["CURSOR_SECRETS"]; seals && variables["CURSOR_SECRETS_GENERATION"] == nil {
+			t.Errorf("%s keeps the old secrets after a rotation", id)
+		}
+	}
+}
+
 // What the local AWS lacks is left out by name, and nothing else is.
 func TestTheLocalFormLacksOnlyWhatIsNamed(t *testing.T) {
 	dir := t.TempDir()

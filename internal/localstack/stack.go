@@ -83,7 +83,7 @@ func (t Tree) UpWrapped(ctx context.Context) (Stack, error) {
 	if err != nil {
 		return Stack{}, err
 	}
-	return t.deployOn(ctx, server, t.Path(".local", "wrapped"), Wrapped)
+	return t.DeployOn(ctx, server, t.Path(".local", "wrapped"), Wrapped)
 }
 
 // serve is the local AWS that Up uses, started if it doesn't run.
@@ -123,10 +123,11 @@ func (t Tree) serve(ctx context.Context) (Server, error) {
 // UpOn builds and deploys the application on a running server, and writes dir/stack.json. One deploy at a time is made
 // of a checkout, since they share what is built.
 func (t Tree) UpOn(ctx context.Context, server Server, dir string) (Stack, error) {
-	return t.deployOn(ctx, server, dir, Baton)
+	return t.DeployOn(ctx, server, dir, Baton)
 }
 
-func (t Tree) deployOn(ctx context.Context, server Server, dir string, a Application) (Stack, error) {
+// DeployOn is UpOn for another form of the application.
+func (t Tree) DeployOn(ctx context.Context, server Server, dir string, a Application) (Stack, error) {
 	if err := errors.Join(os.MkdirAll(t.Path(".local"), 0o755), os.MkdirAll(dir, 0o755)); err != nil {
 		return Stack{}, err
 	}

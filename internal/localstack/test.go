@@ -32,7 +32,7 @@ func (t Tree) Test(ctx context.Context, a Application, name string, arg ...strin
 		return err
 	}
 	defer server.Stop()
-	if _, err := t.deployOn(ctx, server, dir, a); err != nil {
+	if _, err := t.DeployOn(ctx, server, dir, a); err != nil {
 		return err
 	}
 	cmd := exec.CommandContext(ctx, name, arg...)
