@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -66,9 +67,10 @@ func (l *lagging) RoundTrip(req *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// still is what nobody writes to while others page: one task in five has the word that is looked for.
+// still is what nobody writes to while others page: one task in five has a word that is looked for, and one of all another.
 type still struct {
-	tasks, rare, messages, contexts []task.ID
+	tasks, rare, seldom, messages, contexts []task.ID
+	pages                                   atomic.Int32
 }
 
 // TestPagingWhileOthersWrite walks over tasks, messages and contexts while others write as fast as they can: what stood
@@ -95,6 +97,9 @@ func TestPagingWhileOthersWrite(t *testing.T) {
 		if i%5 == 0 {
 			what = "rare"
 		}
+		if i == 51 {
+			what = "seldom"
+		}
 		v, _, err := seeder.Send(t.Context(), task.Send{From: from, To: to, Message: text(what)})
 		if err != nil {
 			t.Fatal(err)
@@ -114,6 +119,9 @@ func TestPagingWhileOthersWrite(t *testing.T) {
 		if what == "rare" {
 			is.rare = append(is.rare, v.ID)
 		}
+		if what == "seldom" {
+			is.seldom = append(is.seldom, v.ID)
+		}
 	}
 	if err := seeder.Flush(t.Context()); err != nil {
 		t.Fatal(err)
@@ -121,6 +129,7 @@ func TestPagingWhileOthersWrite(t *testing.T) {
 
 	service := task.NewService(store.NewTasks(writer, table), time.Now)
 	stop := make(chan struct{})
+	var changes atomic.Int32
 	var all sync.WaitGroup
 	for i := range 2 {
 		all.Go(func() {
@@ -137,6 +146,7 @@ func TestPagingWhileOthersWrite(t *testing.T) {
 					t.Error(err)
 					return
 				}
+				changes.Add(1)
 			}
 		})
 	}
@@ -145,6 +155,7 @@ func TestPagingWhileOthersWrite(t *testing.T) {
 	for _, walk := range []func() error{
 		func() error { return is.walkTasks(t, tasks, to.Identity, "", is.tasks) },
 		func() error { return is.walkTasks(t, tasks, to.Identity, "RARE", is.rare) },
+		func() error { return is.walkTasks(t, tasks, to.Identity, "seldom", is.seldom) },
 		func() error { return is.walkMessages(t, tasks, to.Identity) },
 		func() error { return is.walkContexts(t, tasks, to.Identity) },
 	} {
@@ -160,6 +171,7 @@ func TestPagingWhileOthersWrite(t *testing.T) {
 	walks.Wait()
 	close(stop)
 	all.Wait()
+	t.Logf("%d pages while %d changes were made", is.pages.Load(), changes.Load())
 }
 
 func (is *still) walkTasks(t *testing.T, tasks *store.Tasks, identity task.ID, text string, want []task.ID) error {
@@ -172,6 +184,7 @@ func (is *still) walkTasks(t *testing.T, tasks *store.Tasks, identity task.ID, t
 		for _, item := range page.Items {
 			seen = append(seen, item.ID)
 		}
+		is.pages.Add(1)
 		if q.After = page.Next; q.After == nil {
 			return compare("tasks", seen, want)
 		}
@@ -188,6 +201,7 @@ func (is *still) walkMessages(t *testing.T, tasks *store.Tasks, identity task.ID
 		for _, item := range page.Items {
 			seen = append(seen, item.Of.ID)
 		}
+		is.pages.Add(1)
 		if q.After = page.Next; q.After == nil {
 			return compare("messages", seen, is.messages)
 		}
@@ -204,6 +218,7 @@ func (is *still) walkContexts(t *testing.T, tasks *store.Tasks, identity task.ID
 		for _, item := range page.Items {
 			seen = append(seen, item.ID)
 		}
+		is.pages.Add(1)
 		if q.After = page.Next; q.After == nil {
 			return compare("contexts", seen, is.contexts)
 		}
