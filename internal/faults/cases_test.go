@@ -268,10 +268,11 @@ var cases = []faultCase{
 				return s.traffic.World.Rekey(ctx, a, client.NewKey{})
 			}
 			s.traffic.CursorsExpire = true
-			for _, a := range s.traffic.World.Agents() {
-				at := time.Now().Add(700 * time.Millisecond)
+			for i, a := range s.traffic.World.Agents() {
+				at := time.Now().Add(time.Duration(200+700*(i%2)) * time.Millisecond)
 				s.must(s.traffic.World.Rekey(s.Context(), a, client.NewKey{ExpiresAt: &at}))
 			}
+			time.Sleep(400 * time.Millisecond) // so that some have ended for sure, and others end in the middle
 		},
 		during: func(s *stage, hit hits) {
 			for _, secrets := range []string{"second,first", "second", "third,second", "third"} {
@@ -292,6 +293,16 @@ var cases = []faultCase{
 		name:  "clocks apart by ten minutes",
 		skews: []time.Duration{-5 * time.Minute, 5 * time.Minute},
 		begin: func(s *stage, hit hits) { s.clock.wrong = func() { hit.count("looks at a wrong clock") } },
+		during: func(s *stage, _ hits) {
+			// A walk goes from clock to clock.
+			for _, a := range s.traffic.World.Agents() {
+				for _, err := range a.Client().Tasks(s.Context(), client.TaskFilter{Direction: client.Both, PageSize: 1}) {
+					if err != nil {
+						s.traffic.Ledger.Surprise("a walk broke off: %v", err)
+					}
+				}
+			}
+		},
 	},
 }
 

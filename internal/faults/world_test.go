@@ -185,14 +185,15 @@ func (s *stage) log(db *dynamodb.Client, now func() time.Time) *store.Log {
 // deploy starts new instances of the API's functions, wired as their mains are.
 func (s *stage) deploy() {
 	var all []map[string]httpapi.Handler
-	for _, skew := range s.skews {
+	flips := map[string]int{} // which clock a function's first instance has
+	for i := range s.skews {
 		functions := map[string]httpapi.Handler{}
 		// Each function has its clock, its caches and its clients.
 		function := func(name string, make func(*httpapi.Edge, *directory.Service, *task.Service) httpapi.Handler) {
-			skew := skew
-			if len(s.skews) > 1 {
-				skew = s.skews[rand.IntN(len(s.skews))]
+			if i == 0 {
+				flips[name] = rand.IntN(len(s.skews))
 			}
+			skew := s.skews[(i+flips[name])%len(s.skews)]
 			now, people := s.clock.skewed(skew), s.people(skew)
 			edge := httpapi.NewEdge(httpapi.Options{
 				Directory: people, Cursors: cursor.New(s.cursors, now), Log: io.Discard, Now: now,
