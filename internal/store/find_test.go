@@ -64,15 +64,7 @@ func (o *once) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	var asked any
-	if err := json.Unmarshal(body, &asked); err != nil {
-		return nil, err
-	}
-	sorted, err := json.Marshal(asked) // the SDK writes fields in any order
-	if err != nil {
-		return nil, err
-	}
-	key := req.Header.Get("X-Amz-Target") + string(sorted)
+	key := req.Header.Get("X-Amz-Target") + question(body)
 	o.mu.Lock()
 	said, known := o.said[key]
 	o.mu.Unlock()
@@ -96,6 +88,16 @@ func (o *once) RoundTrip(req *http.Request) (*http.Response, error) {
 		Header: http.Header{"Content-Type": {"application/x-amz-json-1.0"}},
 		Body:   io.NopCloser(bytes.NewReader(said)), ContentLength: int64(len(said)),
 	}, nil
+}
+
+// question is a request's body with its fields in order: the SDK writes them in any.
+func question(body []byte) string {
+	var fields map[string]any
+	if json.Unmarshal(body, &fields) != nil {
+		return string(body)
+	}
+	sorted, _ := json.Marshal(fields) // never fails: they were JSON
+	return string(sorted)
 }
 
 // newClients are a client whose reads are answered once, and one that reads and writes.

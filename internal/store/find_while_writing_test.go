@@ -42,8 +42,9 @@ func (l *lagging) RoundTrip(req *http.Request) (*http.Response, error) {
 	if !bytes.Contains(body, []byte(`"IndexName"`)) {
 		return ask()
 	}
+	key := question(body)
 	l.mu.Lock()
-	said, known := l.said[string(body)]
+	said, known := l.said[key]
 	l.mu.Unlock()
 	if !known || time.Since(said.at) > time.Second || rand.IntN(2) == 0 {
 		res, err := ask()
@@ -57,7 +58,7 @@ func (l *lagging) RoundTrip(req *http.Request) (*http.Response, error) {
 			return nil, err
 		}
 		l.mu.Lock()
-		l.said[string(body)] = said
+		l.said[key] = said
 		l.mu.Unlock()
 	}
 	return &http.Response{
