@@ -12,6 +12,7 @@ import (
 	"errors"
 	"net/http"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -37,17 +38,29 @@ func Endpoint(t testing.TB) string {
 // process, which builds it for that.
 func Stack(t testing.TB) localstack.Stack {
 	t.Helper()
-	s, err := deployed()
+	s, _, err := Deployed()
 	if err != nil {
 		t.Fatalf("the application on the local AWS: %v", err)
 	}
 	return s
 }
 
-var deployed = sync.OnceValues(func() (localstack.Stack, error) {
+// Deployed is Stack for what runs around the tests, with the folder of the stack's file: ministack.log is there, and
+// calls.jsonl, what each role asked for.
+func Deployed() (localstack.Stack, string, error) {
 	if given := os.Getenv("BATON_TEST_STACK"); given != "" {
-		return localstack.ReadStack(given)
+		s, err := localstack.ReadStack(given)
+		return s, filepath.Dir(given), err
 	}
+	s, err := deployed()
+	if err != nil {
+		return s, "", err
+	}
+	server, err := start()
+	return s, server.dir, err
+}
+
+var deployed = sync.OnceValues(func() (localstack.Stack, error) {
 	tree, err := localstack.FindTree()
 	if err != nil {
 		return localstack.Stack{}, err
