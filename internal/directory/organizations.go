@@ -78,17 +78,24 @@ func (s *Service) Organization(ctx context.Context, p Principal, id string, want
 	return s.store.Organization(ctx, o)
 }
 
-// EditOrganization changes an organization; only the operator may say whether it is verified. The rights of a new
-// AWS account on the bus are set at once. Errors as for Organization, and a task.Invalid, ErrConflict.
+// EditOrganization changes an organization; only the operator may say whether it is verified. It is its name that was
+// verified: another name, from anybody but the operator, is not. The rights of a new AWS account on the bus are set at
+// once. Errors as for Organization, and a task.Invalid, ErrConflict.
 func (s *Service) EditOrganization(ctx context.Context, p Principal, id string, e OrganizationEdit) (now Organization, err error) {
 	if _, err := e.apply(Organization{}); err != nil {
 		return Organization{}, err
 	}
 	return s.changeOrganization(ctx, p, id, WriteOrg, func(o Organization) (Organization, error) {
-		if e.Verified != nil && *e.Verified != o.Verified && !p.May(RunService) {
+		edited, err := e.apply(o)
+		if err != nil || p.May(RunService) {
+			return edited, err
+		}
+		stays := o.Verified && edited.Name == o.Name
+		if e.Verified != nil && *e.Verified != stays {
 			return Organization{}, ErrForbidden
 		}
-		return e.apply(o)
+		edited.Verified = stays
+		return edited, nil
 	})
 }
 
