@@ -96,7 +96,7 @@ type Found struct {
 		Verified bool   `json:"verified"`
 	} `json:"organization"`
 	Skills  []Skill `json:"skills"`
-	CardURL string  `json:"card_url"`
+	CardURL string  `json:"card_url"` // of its A2A card; empty while the service has none
 }
 
 // Discover walks the discoverable agents of all organizations; query may be empty. It ends after the first error.

@@ -3,6 +3,7 @@ package httpapi
 import (
 	"context"
 	"net/http"
+	"slices"
 	"strings"
 
 	"baton/internal/directory"
@@ -20,7 +21,7 @@ type foundWire struct {
 	Description  string                `json:"description"`
 	Organization foundOrganizationWire `json:"organization"`
 	Skills       []skillWire           `json:"skills"`
-	CardURL      string                `json:"card_url"`
+	CardURL      *string               `json:"card_url"` // null while no card is served
 }
 
 type foundOrganizationWire struct {
@@ -56,11 +57,22 @@ func DiscoverAgents(e *Edge, finder Finder) Handler {
 			found.Items[n] = foundWire{
 				IdentityID: i.ID.String(), Handle: i.Handle, DisplayName: i.DisplayName, Description: i.Description,
 				Organization: foundOrganizationWire{i.Organization.ID.String(), i.Organization.Name, i.Organization.Verified},
-				Skills:       skillsOf(i.Skills), CardURL: c.baseURL() + "/a2a/" + i.Handle + "/.well-known/agent-card.json",
+				Skills:       skillsOf(i.Skills), CardURL: c.cardURL(i.Handle),
 			}
 		}
 		return answer{status: http.StatusOK, body: found}, nil
 	})
+}
+
+// cardRoute serves an agent's A2A card.
+const cardRoute = "/a2a/{agent}/.well-known/agent-card.json"
+
+// cardURL is where an agent's card is; nil while the route table has no such route: an address that answers 404 is none.
+func (c *call) cardURL(handle string) *string {
+	if !slices.ContainsFunc(Routes, func(r Route) bool { return r.Path == cardRoute }) {
+		return nil
+	}
+	return new(c.baseURL() + strings.Replace(cardRoute, "{agent}", handle, 1))
 }
 
 // baseURL is where the API is, as the request came to it: the gateway puts its stage, or what a domain maps to it,

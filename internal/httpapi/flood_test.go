@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"baton/internal/directory"
+	"baton/internal/httpapi"
 )
 
 // What a stranger writes is read by others in lists: as much of it as there may be, of what takes most room in an answer,
@@ -106,6 +107,13 @@ func TestCardURLIsOfHTTPOrHTTPS(t *testing.T) {
 	discoverable := true
 	_, err := w.people.EditIdentity(t.Context(), w.in(w.key["admin"]), "helper", directory.IdentityEdit{Discoverable: &discoverable})
 	w.must(err)
+	// Only what the gateway serves is told.
+	if r := w.do(request{method: "GET", path: "/v1/discover", as: "asker"}); !strings.Contains(r.body, `"card_url":null`) {
+		t.Errorf("an address that nothing serves: %s", r.body)
+	}
+	card := httpapi.Route{Method: "GET", Path: "/a2a/{agent}/.well-known/agent-card.json", Endpoint: "none"}
+	httpapi.Routes = append(httpapi.Routes, card)
+	defer func() { httpapi.Routes = httpapi.Routes[:len(httpapi.Routes)-1] }()
 	for proto, want := range map[string]string{"": "https://", "https": "https://", "http": "http://", "javascript": "https://", "http://evil/?": "https://"} {
 		a := w.do(request{method: "GET", path: "/v1/discover", as: "asker", header: map[string]string{"X-Forwarded-Proto": proto, "Host": "api.example.com"}})
 		var page struct {
