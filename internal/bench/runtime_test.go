@@ -17,6 +17,7 @@ import (
 type runtimeAPI struct {
 	server   *http.Server
 	address  string
+	ready    chan time.Time // when the process first asked for an event: its initialization is over
 	answered chan invocation
 }
 
@@ -31,7 +32,7 @@ func newRuntimeAPI(event []byte) (*runtimeAPI, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &runtimeAPI{address: listener.Addr().String(), answered: make(chan invocation, 1)}
+	r := &runtimeAPI{address: listener.Addr().String(), ready: make(chan time.Time, 1), answered: make(chan invocation, 1)}
 	var served atomic.Bool
 	const base = "/2018-06-01/runtime/"
 	mux := http.NewServeMux()
@@ -40,6 +41,7 @@ func newRuntimeAPI(event []byte) (*runtimeAPI, error) {
 			<-q.Context().Done() // the next event never comes
 			return
 		}
+		r.ready <- time.Now()
 		w.Header().Set("Lambda-Runtime-Aws-Request-Id", "8476a536-e9f4-11e8-9739-2dfe598c3fcd")
 		w.Header().Set("Lambda-Runtime-Deadline-Ms", fmt.Sprint(time.Now().Add(20*time.Second).UnixMilli()))
 		w.Header().Set("Lambda-Runtime-Invoked-Function-Arn", "arn:aws:lambda:us-east-1:000000000000:function:bench")
@@ -59,11 +61,11 @@ func newRuntimeAPI(event []byte) (*runtimeAPI, error) {
 	return r, nil
 }
 
-// start starts a program, gives it one event, and tells how long it took until it answered.
-func start(ctx context.Context, program string, env []string, event []byte) (took time.Duration, answer invocation, err error) {
+// start starts a program, gives it one event, and tells how long it took until it was ready for that and until it answered.
+func start(ctx context.Context, program string, env []string, event []byte) (ready, took time.Duration, answer invocation, err error) {
 	r, err := newRuntimeAPI(event)
 	if err != nil {
-		return 0, answer, err
+		return 0, 0, answer, err
 	}
 	defer r.server.Close()
 	ctx, stop := context.WithTimeout(ctx, 20*time.Second)
@@ -74,7 +76,7 @@ func start(ctx context.Context, program string, env []string, event []byte) (too
 	cmd.Stdout, cmd.Stderr = &said, &said
 	began := time.Now()
 	if err := cmd.Start(); err != nil {
-		return 0, answer, err
+		return 0, 0, answer, err
 	}
 	exited := make(chan error, 1)
 	go func() { exited <- cmd.Wait() }()
@@ -82,8 +84,8 @@ func start(ctx context.Context, program string, env []string, event []byte) (too
 	case answer = <-r.answered:
 		stop()
 		<-exited
-		return answer.at.Sub(began), answer, nil
+		return (<-r.ready).Sub(began), answer.at.Sub(began), answer, nil
 	case err := <-exited:
-		return 0, answer, fmt.Errorf("it ended before it answered: %v: %s", err, said.String())
+		return 0, 0, answer, fmt.Errorf("it ended before it answered: %v: %s", err, said.String())
 	}
 }
