@@ -51,13 +51,22 @@ func (h head) archiveDue() bool {
 func (s *Tasks) archive(ctx context.Context, h *head, newest task.Change) (map[string]types.AttributeValue, error) {
 	a := search.NewArchive()
 	if n := h.words.Archived(); n > 0 {
-		out, err := s.db.GetItem(ctx, &dynamodb.GetItemInput{
-			TableName: &s.table, ConsistentRead: new(true), Key: taskKey(h.ID, wordsSort),
+		// A query, since functions that write tasks may make no other read.
+		out, err := s.db.Query(ctx, &dynamodb.QueryInput{
+			TableName: &s.table, ConsistentRead: new(true),
+			KeyConditionExpression: new(attrPartition + " = :p AND " + attrSort + " BETWEEN :from AND :to"),
+			ExpressionAttributeValues: map[string]types.AttributeValue{
+				":p": binaryValue(partition(taskPartition, h.ID)), ":from": stringValue(wordsSort), ":to": stringValue(wordsSort),
+			},
 		})
 		if err != nil {
 			return nil, tasksError("read words", h.ID, err)
 		}
-		if there, known := search.ParseArchive((&logReader{item: out.Item}).bytes(attrWords)); known {
+		var item map[string]types.AttributeValue
+		if len(out.Items) > 0 {
+			item = out.Items[0]
+		}
+		if there, known := search.ParseArchive((&logReader{item: item}).bytes(attrWords)); known {
 			a = there
 		}
 		if a.Number > n {
