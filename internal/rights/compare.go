@@ -1,6 +1,9 @@
 package rights
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // Compare says what is wrong with the grants of one role, given all that it asked for: what was refused, what was done
 // without a grant, what is granted twice, and what was granted and never used.
@@ -8,7 +11,7 @@ func Compare(grants []Grant, calls []Call) (wrong []string) {
 	used := map[Grant]bool{}
 	for _, c := range calls {
 		if !c.Allowed {
-			wrong = append(wrong, "was refused "+Grant{c.Action, c.Resource, ""}.String())
+			wrong = append(wrong, c.refusal())
 			continue
 		}
 		for _, g := range asked(c) {
@@ -40,4 +43,12 @@ func asked(c Call) (grants []Grant) {
 		grants = append(grants, Grant{c.Action, c.Resource, ""})
 	}
 	return grants
+}
+
+func (c Call) refusal() string {
+	text := "was refused " + Grant{c.Action, c.Resource, ""}.String()
+	if len(c.Keys) > 0 {
+		text += " with keys " + strings.Join(c.Keys, ", ")
+	}
+	return text
 }

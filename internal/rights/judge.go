@@ -61,6 +61,18 @@ func Judge(roles []localstack.Role, calls []Call) (judged []Judged, wrong []stri
 	return judged, slices.Compact(wrong)
 }
 
+// Refused are the calls of a stack's roles that were refused, each line beginning with the role's logical id.
+func Refused(roles []localstack.Role, calls []Call) (refused []string) {
+	for _, role := range roles {
+		for _, c := range calls {
+			if c.Role == role.Name && !c.Allowed {
+				refused = append(refused, role.LogicalID+" "+c.refusal())
+			}
+		}
+	}
+	return refused
+}
+
 // Unnoticed tries Judge's sharpness on roles that it finds nothing wrong with: each grant taken out of each role, and each
 // that any role has, and wider forms of its own, put into each role that does not have it. It returns how many changes it
 // tried, and those after which Compare still finds nothing.

@@ -15,13 +15,13 @@ import (
 	"baton/internal/rights"
 )
 
-// TestMain looks, after all tests of a whole run, at what they left behind: which permissions were used, and what the logs
-// hold. A run of some of the tests uses some of the permissions, so only the logs are looked at.
+// TestMain looks, after the tests, at what they left behind: what the logs hold, what was refused, and, after a whole run
+// that went well, which permissions were used.
 func TestMain(m *testing.M) {
 	flag.Parse()
 	code := m.Run()
-	if code == 0 && shared.err == nil && shared.world.URL != "" {
-		whole := true
+	if shared.err == nil && shared.world.URL != "" {
+		whole := code == 0
 		for _, name := range []string{"test.run", "test.skip"} {
 			whole = whole && flag.Lookup(name).Value.String() == ""
 		}
@@ -44,17 +44,7 @@ func afterwards(ctx context.Context, whole bool) error {
 	if err != nil {
 		return err
 	}
-	err = logsAreSilent(ctx, server, dir)
-	if whole {
-		err = errors.Join(err, rightsAreExact(ctx, server, filepath.Join(dir, "calls.jsonl")))
-	}
-	return err
-}
-
-// rightsAreExact says which role may do something that it never did, or did something that it may not; and whether any
-// other permission, one less or one more, would have been noticed.
-func rightsAreExact(ctx context.Context, server localstack.Server, notes string) error {
-	calls, err := rights.ReadCalls(notes)
+	calls, err := rights.ReadCalls(filepath.Join(dir, "calls.jsonl"))
 	if err != nil {
 		return err
 	}
@@ -62,6 +52,16 @@ func rightsAreExact(ctx context.Context, server localstack.Server, notes string)
 	if err != nil {
 		return err
 	}
+	silent := logsAreSilent(ctx, server, dir)
+	if !whole {
+		return errors.Join(silent, problems("what was refused", rights.Refused(roles, calls)))
+	}
+	return errors.Join(silent, rightsAreExact(roles, calls))
+}
+
+// rightsAreExact says which role may do something that it never did, or did something that it may not; and whether any
+// other permission, one less or one more, would have been noticed.
+func rightsAreExact(roles []localstack.Role, calls []rights.Call) error {
 	judged, wrong := rights.Judge(roles, calls)
 	grants := 0
 	for _, j := range judged {
