@@ -99,6 +99,9 @@ func (q *SQS) put(ctx context.Context, delay time.Duration, jobs []webhook.Job) 
 // The error is always nil.
 func Handle(w *webhook.Worker) func(context.Context, events.SQSEvent) (events.SQSEventResponse, error) {
 	return func(ctx context.Context, in events.SQSEvent) (response events.SQSEventResponse, _ error) {
+		// Not null, which Lambda takes for none too (AWS, "Handling errors for an SQS event source in Lambda") and the local
+		// AWS for a failure of all.
+		response.BatchItemFailures = []events.SQSBatchItemFailure{}
 		var mu sync.Mutex
 		var wg sync.WaitGroup
 		same := map[string][]events.SQSMessage{}
