@@ -37,13 +37,13 @@ func TestKeyLife(t *testing.T) {
 	if _, err := w.instance().Authenticate(t.Context(), secret); !errors.Is(err, directory.ErrUnauthenticated) {
 		t.Errorf("revoked key at another instance: %v", err)
 	}
-	w.clock.forward(30 * time.Second)
+	w.clock.Forward(30 * time.Second)
 	refused("revoked 30 s ago", secret)
 
-	soon := w.clock.now().Add(10 * time.Second)
+	soon := w.clock.Now().Add(10 * time.Second)
 	secret = w.key(admin, directory.NewKeyRequest{Role: directory.Member, ExpiresAt: soon})
 	w.in(secret)
-	w.clock.forward(10 * time.Second)
+	w.clock.Forward(10 * time.Second)
 	refused("expired, though remembered as good", secret)
 
 	_, other := w.organization("Other")
@@ -72,7 +72,7 @@ func TestSuspensionStopsKeys(t *testing.T) {
 		if _, err := w.SuspendOrganization(t.Context(), w.operator, o.ID.String(), suspended); err != nil {
 			t.Fatal(err)
 		}
-		w.clock.forward(30 * time.Second)
+		w.clock.Forward(30 * time.Second)
 		if _, err := w.Authenticate(t.Context(), secret); errors.Is(err, directory.ErrUnauthenticated) != suspended {
 			t.Errorf("suspended %v: %v", suspended, err)
 		}
@@ -111,12 +111,12 @@ func TestMadeUpKeysCostNoReads(t *testing.T) {
 		t.Errorf("a hundred uses cost %d calls, %v and %v units; want 3, 2 and 1", w.faults.Count(""), reads, writes)
 	}
 	w.faults.Reset()
-	w.clock.forward(59 * time.Minute)
+	w.clock.Forward(59 * time.Minute)
 	w.in(secret)
 	if n := w.faults.Count("UpdateItem"); n != 0 {
 		t.Errorf("the use within the hour was noted %d times", n)
 	}
-	w.clock.forward(time.Minute)
+	w.clock.Forward(time.Minute)
 	w.in(secret)
 	if n := w.faults.Count("UpdateItem"); n != 1 {
 		t.Errorf("the use an hour later was noted %d times", n)

@@ -133,7 +133,7 @@ func TestConnectionsAreListed(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		w.clock.forward(time.Millisecond)
+		w.clock.Forward(time.Millisecond)
 	}
 	for _, c := range []struct {
 		direction task.Direction

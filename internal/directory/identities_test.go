@@ -123,7 +123,7 @@ func TestIdentitiesArePaged(t *testing.T) {
 		if _, err := w.CreateIdentity(t.Context(), admin, directory.IdentityEdit{Handle: &handle}); err != nil {
 			t.Fatal(err)
 		}
-		w.clock.forward(time.Millisecond)
+		w.clock.Forward(time.Millisecond)
 	}
 	var after task.ID
 	var got []string

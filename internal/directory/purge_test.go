@@ -42,9 +42,9 @@ func TestPurgeLeavesNothing(t *testing.T) {
 	})
 	table := localaws.NewTable(t, "TasksTable")
 	stored := store.NewTasks(db, table)
-	tasks := task.NewService(stored, w.clock.now)
+	tasks := task.NewService(stored, w.clock.Now)
 	events := localaws.NewTable(t, "EventsTable")
-	logs := store.NewLog(db, events, stored, w.clock.now)
+	logs := store.NewLog(db, events, stored, w.clock.Now)
 	text := "the plan"
 	draft := task.Draft{Parts: []task.Part{{Text: &text}}}
 	send := func(from, to directory.Identity) task.ID {
@@ -70,27 +70,27 @@ func TestPurgeLeavesNothing(t *testing.T) {
 	_, another := w.agent(other, "another")
 	kept := send(staying, w.fresh(another))
 
-	deliveries := store.NewDeliveries(db, events, logs, w.clock.now)
+	deliveries := store.NewDeliveries(db, events, logs, w.clock.Now)
 	for n, of := range []task.ID{doomed.ID, doomed.ID, other.Organization} {
 		h := webhook.Hook{ID: task.NewID(), Organization: of, Keys: webhook.Keys{Current: webhook.NewSecret()}, Version: 1}
 		if err := w.store.CreateHook(t.Context(), h); err != nil {
 			t.Fatal(err)
 		}
 		for sequence := range int64(60) {
-			told := webhook.NewDelivery(h.ID, task.NewID(), task.EventCreated, sequence+1, w.clock.now())
+			told := webhook.NewDelivery(h.ID, task.NewID(), task.EventCreated, sequence+1, w.clock.Now())
 			if err := deliveries.SaveDelivery(t.Context(), of, told); err != nil {
 				t.Fatal(err)
 			}
 		}
 		if n == 0 { // what was sent to it stays, for a while
-			if err := w.store.DeleteHook(t.Context(), of, h.ID, w.clock.now()); err != nil {
+			if err := w.store.DeleteHook(t.Context(), of, h.ID, w.clock.Now()); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
 
 	buses := 0
-	sweeper := directory.NewSweeper(w.store, tasks, noRoom{}, w.clock.now).Erasing(directory.Erasers{
+	sweeper := directory.NewSweeper(w.store, tasks, noRoom{}, w.clock.Now).Erasing(directory.Erasers{
 		Task: stored.Erase, Log: logs.Erase, Deliveries: deliveries.EraseOf(w.store),
 		Bus: func(_ context.Context, o directory.Organization) error {
 			if o.ID == doomed.ID {
@@ -120,7 +120,7 @@ func TestPurgeLeavesNothing(t *testing.T) {
 		if err := sweeper.Round(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		w.clock.forward(time.Minute)
+		w.clock.Forward(time.Minute)
 	}
 	t.Logf("%d rounds", rounds)
 	if rounds < 5 || rounds == 20 || buses != 1 {

@@ -26,7 +26,7 @@ func (w *world) tasks() (*task.Service, func() []task.Change) {
 	})
 	table := localaws.NewTable(w.T, "TasksTable")
 	tasks := store.NewTasks(db, table)
-	return task.NewService(tasks, w.clock.now), func() (changes []task.Change) {
+	return task.NewService(tasks, w.clock.Now), func() (changes []task.Change) {
 		w.Helper()
 		pages := dynamodb.NewScanPaginator(db, &dynamodb.ScanInput{TableName: &table, ConsistentRead: aws.Bool(true)})
 		for pages.HasMorePages() {
@@ -121,7 +121,7 @@ func TestDeletionEndsEveryTaskOnce(t *testing.T) {
 	if err := w.DeleteIdentity(t.Context(), home, "leaving"); err != nil {
 		t.Fatal(err)
 	}
-	sweeper := directory.NewSweeper(w.store, tasks, noRoom{}, w.clock.now)
+	sweeper := directory.NewSweeper(w.store, tasks, noRoom{}, w.clock.Now)
 	if err := sweeper.Round(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -135,7 +135,7 @@ func TestDeletionEndsEveryTaskOnce(t *testing.T) {
 		if !slices.ContainsFunc(jobs, following) {
 			break
 		}
-		w.clock.forward(time.Minute)
+		w.clock.Forward(time.Minute)
 		var both sync.WaitGroup // two at once do no harm
 		for range 2 {
 			both.Go(func() {
@@ -180,7 +180,7 @@ func TestDeletionEndsEveryTaskOnce(t *testing.T) {
 	t.Logf("%d tasks, %d of them sent meanwhile, %d rounds", len(seen), sent.Load(), rounds)
 
 	// And it is gone for everyone.
-	w.clock.forward(time.Minute)
+	w.clock.Forward(time.Minute)
 	if _, err := w.Own(t.Context(), leavingKey); !errors.Is(err, directory.ErrNotFound) {
 		t.Errorf("its own key: %v", err)
 	}
@@ -203,7 +203,7 @@ func TestSuspensionReachesTheAgents(t *testing.T) {
 	if _, err := w.CreateIdentity(t.Context(), home, directory.IdentityEdit{Handle: &handle, Discoverable: new(true)}); err != nil {
 		t.Fatal(err)
 	}
-	sweeper := directory.NewSweeper(w.store, nil, noRoom{}, w.clock.now)
+	sweeper := directory.NewSweeper(w.store, nil, noRoom{}, w.clock.Now)
 	for _, suspended := range []bool{true, false, true} {
 		if _, err := w.SuspendOrganization(t.Context(), w.operator, o.ID.String(), suspended); err != nil {
 			t.Fatal(err)
@@ -212,7 +212,7 @@ func TestSuspensionReachesTheAgents(t *testing.T) {
 			if err := sweeper.Round(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			w.clock.forward(time.Minute)
+			w.clock.Forward(time.Minute)
 		}
 		if jobs, err := w.store.Jobs(t.Context()); err != nil || slices.ContainsFunc(jobs, following) {
 			t.Fatalf("suspended %v: %v left, %v", suspended, jobs, err)

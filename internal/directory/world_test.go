@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -24,25 +23,8 @@ type world struct {
 	table    string
 	faults   *localaws.Faults
 	mint     directory.Mint
-	clock    *clock
+	clock    *localaws.Clock
 	operator directory.Principal
-}
-
-type clock struct {
-	mu   sync.Mutex
-	skip time.Duration
-}
-
-func (c *clock) now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return time.Now().Add(c.skip)
-}
-
-func (c *clock) forward(d time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.skip += d
 }
 
 // noRoom is an account that has no room for another bus.
@@ -58,7 +40,7 @@ func newWorld(t *testing.T) *world {
 	t.Helper()
 	config, faults := localaws.Config(t)
 	w := &world{
-		T: t, faults: faults, clock: &clock{}, mint: directory.NewMint("stamp"),
+		T: t, faults: faults, clock: &localaws.Clock{}, mint: directory.NewMint("stamp"),
 		table:    localaws.NewTable(t, "DirectoryTable"),
 		operator: directory.Principal{Kind: directory.Operator},
 	}
@@ -70,7 +52,7 @@ func newWorld(t *testing.T) *world {
 // instance is another instance of the service on the same tables, which remembers nothing.
 func (w *world) instance() *directory.Service {
 	return directory.NewService(w.store, directory.Options{
-		Mint: w.mint, Remember: 30 * time.Second, Now: w.clock.now, Stage: "test", Buses: noRoom{},
+		Mint: w.mint, Remember: 30 * time.Second, Now: w.clock.Now, Stage: "test", Buses: noRoom{},
 	})
 }
 

@@ -37,11 +37,11 @@ func newEventsWorld(t testing.TB) *eventsWorld {
 	t.Helper()
 	w := &eventsWorld{world: newWorld(t), changes: &changes{}}
 	config, _ := localaws.Config(t)
-	w.logs = store.NewLog(dynamodb.NewFromConfig(config), localaws.NewTable(t, "EventsTable"), w.changes, w.clock.now)
-	options := httpapi.Options{Directory: w.people, Cursors: cursor.New("secret", w.clock.now), Log: w.log, Now: w.clock.now}
-	w.stream = httpapi.StreamEvents(httpapi.NewEdge(options), task.NewEvents(w.logs, w.clock.now))
+	w.logs = store.NewLog(dynamodb.NewFromConfig(config), localaws.NewTable(t, "EventsTable"), w.changes, w.clock.Now)
+	options := httpapi.Options{Directory: w.people, Cursors: cursor.New("secret", w.clock.Now), Log: w.log, Now: w.clock.Now}
+	w.stream = httpapi.StreamEvents(httpapi.NewEdge(options), task.NewEvents(w.logs, w.clock.Now))
 	options.Buffered = true
-	edge, reader := httpapi.NewEdge(options), task.NewEvents(w.logs, w.clock.now)
+	edge, reader := httpapi.NewEdge(options), task.NewEvents(w.logs, w.clock.Now)
 	w.handlers["list-events"] = httpapi.ListEvents(edge, reader)
 	w.handlers["wait-events"] = inOnePiece(httpapi.WaitEvents(edge, reader))
 	w.handlers["stream-events"] = inOnePiece(httpapi.StreamEvents(edge, reader))
@@ -81,7 +81,7 @@ func (w *eventsWorld) happen(n int) task.ID {
 		return task.Party{Identity: i.ID, Organization: i.Organization.ID, Handle: i.Handle}
 	}
 	c := task.Change{
-		Task: task.NewID(), Context: task.NewID(), State: task.Working, At: w.clock.now().UTC().Truncate(time.Millisecond),
+		Task: task.NewID(), Context: task.NewID(), State: task.Working, At: w.clock.Now().UTC().Truncate(time.Millisecond),
 		Result: task.Clip{None: true}, Caller: task.Caller{Party: party(w.asker)}, Target: party(w.helper),
 	}
 	var all []task.Event
@@ -227,7 +227,7 @@ func TestEventsRefused(t *testing.T) {
 			}
 		}
 	}
-	w.clock.forward(task.EventsKept + time.Hour)
+	w.clock.Forward(task.EventsKept + time.Hour)
 	for _, path := range []string{"/v1/events", "/v1/events/wait", "/v1/events/stream"} {
 		r := w.do(request{method: "GET", path: path + "?cursor=" + cursor, as: "admin"})
 		if r.status != 410 || w.problem(r).Code != "a2a.cursor_gone" {

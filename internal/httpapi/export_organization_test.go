@@ -86,7 +86,7 @@ func TestExportHasEverythingOnce(t *testing.T) {
 			}
 		}
 	}
-	w.clock.forward(time.Second)
+	w.clock.Forward(time.Second)
 	if a := w.do(request{method: "POST", path: "/v1/organizations/" + w.in(w.key["admin"]).Organization.String() + "/export?cursor=AAAA", as: "admin"}); a.status != 400 {
 		t.Errorf("a made-up cursor: %d", a.status)
 	}

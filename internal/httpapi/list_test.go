@@ -47,7 +47,7 @@ func TestLists(t *testing.T) {
 	for n := range 6 {
 		if n == 3 {
 			time.Sleep(2 * time.Millisecond) // times are whole milliseconds
-			middle = w.clock.now().Truncate(time.Millisecond)
+			middle = w.clock.Now().Truncate(time.Millisecond)
 		}
 		sent = append(sent, w.sent())
 	}
@@ -209,9 +209,9 @@ func TestCursors(t *testing.T) {
 	if a := w.do(request{method: "GET", path: of(search, cursor), as: "asker again"}); a.status != 200 {
 		t.Errorf("another key of the same agent: %d %s", a.status, a.body)
 	}
-	w.clock.forward(2 * time.Hour)
+	w.clock.Forward(2 * time.Hour)
 	_, future := w.ids(request{method: "GET", path: search, as: "asker"})
-	w.clock.forward(-2 * time.Hour)
+	w.clock.Forward(-2 * time.Hour)
 	refused(of(search, future), "asker")
 	if a := w.do(request{method: "GET", path: of(search, cursor), as: "asker"}); a.status != 200 {
 		t.Errorf("a good cursor: %d %s", a.status, a.body)

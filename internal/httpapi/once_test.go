@@ -85,7 +85,7 @@ func TestMakingAgainMakesOne(t *testing.T) {
 	}
 
 	// The secret is told no longer than anybody retries.
-	w.clock.forward(25 * time.Hour)
+	w.clock.Forward(25 * time.Hour)
 	late := w.object(w.do(request{method: "POST", path: "/v1/keys", as: "admin", body: `{"role":"viewer"}`,
 		header: map[string]string{"Idempotency-Key": "making a role's key"}}))
 	if late["id"] != ours["id"] || late["secret"] != nil {

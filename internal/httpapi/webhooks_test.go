@@ -25,8 +25,8 @@ func (w *world) serveWebhooks(edge *httpapi.Edge) {
 	db, queues := dynamodb.NewFromConfig(config), sqs.NewFromConfig(config)
 	queue, err := queues.CreateQueue(w.Context(), &sqs.CreateQueueInput{QueueName: aws.String(localaws.Unique("deliveries"))})
 	w.must(err)
-	w.told = store.NewDeliveries(db, localaws.NewTable(w, "EventsTable"), nil, w.clock.now)
-	w.hooks = webhook.NewService(w.directory, w.told, hookqueue.New(queues, *queue.QueueUrl), webhook.Addresses{}, w.clock.now)
+	w.told = store.NewDeliveries(db, localaws.NewTable(w, "EventsTable"), nil, w.clock.Now)
+	w.hooks = webhook.NewService(w.directory, w.told, hookqueue.New(queues, *queue.QueueUrl), webhook.Addresses{}, w.clock.Now)
 	w.handlers["manage-webhooks"] = httpapi.ManageWebhooks(edge, w.hooks)
 }
 
@@ -42,7 +42,7 @@ func (w *world) toldHook() (webhook.Hook, webhook.Delivery) {
 
 func (w *world) parked(h webhook.Hook, sequence int64) webhook.Delivery {
 	w.Helper()
-	now := w.clock.now().Truncate(time.Millisecond)
+	now := w.clock.Now().Truncate(time.Millisecond)
 	d := webhook.NewDelivery(h.ID, task.NewID(), task.EventCreated, sequence, now)
 	d = d.After(webhook.Outcome{Result: webhook.Gone, Problem: webhook.ProblemStatus, Status: 410, Response: "go away"}, now, 0)
 	w.must(w.told.SaveDelivery(w.Context(), h.Organization, d))
@@ -95,7 +95,7 @@ func TestWebhooksAndDeliveriesByPages(t *testing.T) {
 	h, _ := w.toldHook()
 	want := []string{h.ID.String()}
 	for range 4 {
-		w.clock.forward(time.Millisecond * 5)
+		w.clock.Forward(time.Millisecond * 5)
 		want = append(want, w.object(w.admin("POST", "/v1/webhooks", `{"url":"https://8.8.8.8/","events":["a2a.task.created"]}`))["id"].(string))
 	}
 	if got := w.walk("/v1/webhooks?limit=2", "id"); fmt.Sprint(got) != fmt.Sprint(want) {

@@ -36,7 +36,7 @@ type world struct {
 	storedTasks *store.Tasks
 
 	faults *localaws.Faults
-	clock  *clock
+	clock  *localaws.Clock
 	log    *syncBuffer
 
 	hooks *webhook.Service
@@ -44,23 +44,6 @@ type world struct {
 
 	asker, helper, stranger directory.Identity
 	key                     map[string]string // secrets by who holds them
-}
-
-type clock struct {
-	mu   sync.Mutex
-	skip time.Duration
-}
-
-func (c *clock) now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return time.Now().Add(c.skip)
-}
-
-func (c *clock) forward(d time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.skip += d
 }
 
 type syncBuffer struct {
@@ -97,15 +80,15 @@ func newWorld(t testing.TB) *world {
 	db := store.NewClient(dynamodb.Options{
 		Region: config.Region, BaseEndpoint: config.BaseEndpoint, Credentials: config.Credentials, HTTPClient: config.HTTPClient,
 	})
-	w := &world{TB: t, faults: faults, clock: &clock{}, log: &syncBuffer{}, key: map[string]string{}}
+	w := &world{TB: t, faults: faults, clock: &localaws.Clock{}, log: &syncBuffer{}, key: map[string]string{}}
 	w.directory = store.NewDirectory(db, localaws.NewTable(t, "DirectoryTable"))
 	w.storedTasks = store.NewTasks(db, localaws.NewTable(t, "TasksTable"))
 	w.people = directory.NewService(w.directory, directory.Options{
-		Mint: directory.NewMint("stamp"), Remember: 30 * time.Second, Now: w.clock.now, Stage: "test", Buses: noBuses{},
+		Mint: directory.NewMint("stamp"), Remember: 30 * time.Second, Now: w.clock.Now, Stage: "test", Buses: noBuses{},
 	})
-	w.tasks = task.NewService(w.storedTasks, w.clock.now)
+	w.tasks = task.NewService(w.storedTasks, w.clock.Now)
 	edge := httpapi.NewEdge(httpapi.Options{
-		Directory: w.people, Cursors: cursor.New("secret", w.clock.now), Log: w.log, Now: w.clock.now,
+		Directory: w.people, Cursors: cursor.New("secret", w.clock.Now), Log: w.log, Now: w.clock.Now,
 		Meter: func(ctx context.Context) (context.Context, func() (read, write float64, calls int)) {
 			ctx, usage := store.WithUsage(ctx)
 			return ctx, usage.Total

@@ -106,7 +106,7 @@ func TestDeletedBusIsNoticed(t *testing.T) {
 	k.next(task.CauseSent, "x")
 	round := func() {
 		t.Helper()
-		w.clock.forward(time.Minute)
+		w.clock.Forward(time.Minute)
 		if err := w.check.All(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -160,7 +160,7 @@ func TestBusDeletedAndMadeAgainBetweenTwoRounds(t *testing.T) {
 	w.deliver(replies(k, 3)...)
 	time.Sleep(1100 * time.Millisecond)
 	back := w.listen(org)
-	w.clock.forward(time.Minute)
+	w.clock.Forward(time.Minute)
 	if err := w.check.All(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -181,7 +181,7 @@ func TestRepeatedBatchLooksAtTheBusItself(t *testing.T) {
 	records := replies(k, 3)
 	w.deliver(records...)
 	for range 2 { // the rounds pass the entries by
-		w.clock.forward(time.Minute)
+		w.clock.Forward(time.Minute)
 		if err := w.check.All(t.Context()); err != nil {
 			t.Fatal(err)
 		}

@@ -251,7 +251,7 @@ func TestPositionOlderThanTheLogIsKept(t *testing.T) {
 	k := w.talk(org, org)
 	k.next(task.CauseSent, "x")
 	w.deliver(replies(k, 3)...)
-	reader := task.NewEvents(w.log, w.clock.now)
+	reader := task.NewEvents(w.log, w.clock.Now)
 	query := task.EventQuery{Organization: org}
 	start, err := reader.Since(t.Context(), org, time.Time{})
 	if err != nil {
@@ -265,11 +265,11 @@ func TestPositionOlderThanTheLogIsKept(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.clock.forward(task.EventsKept - time.Hour)
+	w.clock.Forward(task.EventsKept - time.Hour)
 	if page, _, _, err := reader.Page(t.Context(), query, middle, 2); err != nil || len(page) != 1 {
 		t.Errorf("before: %d events, %v", len(page), err)
 	}
-	w.clock.forward(2 * time.Hour)
+	w.clock.Forward(2 * time.Hour)
 	for name, position := range map[string]task.Position{"in the middle": middle, "at the end": end} {
 		if _, _, _, err := reader.Page(t.Context(), query, position, 2); !errors.Is(err, task.ErrGone) {
 			t.Errorf("%s: %v, want ErrGone", name, err)

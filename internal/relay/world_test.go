@@ -46,25 +46,7 @@ type world struct {
 	unpark *relay.Unparker
 	check  *relay.Checker
 	failed string // URL of the failure queue
-	clock  *clock
-}
-
-// clock is the time as the log and the checker see it.
-type clock struct {
-	mu   sync.Mutex
-	skip time.Duration
-}
-
-func (c *clock) now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return time.Now().Add(c.skip)
-}
-
-func (c *clock) forward(d time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.skip += d
+	clock  *localaws.Clock
 }
 
 func newWorld(t *testing.T) *world {
@@ -72,16 +54,16 @@ func newWorld(t *testing.T) *world {
 	config, faults := localaws.Config(t)
 	config.Retryer = func() aws.Retryer { return aws.NopRetryer{} }
 	w := &world{
-		T: t, book: &book{changes: map[string]task.Change{}}, faults: faults, clock: &clock{},
+		T: t, book: &book{changes: map[string]task.Change{}}, faults: faults, clock: &localaws.Clock{},
 		buses: eventbridge.NewFromConfig(config), queues: sqs.NewFromConfig(config),
 		prefix: localaws.Unique("baton") + "-",
 	}
 	w.failed = w.queue(localaws.Unique("failed"))
-	w.log = store.NewLog(dynamodb.NewFromConfig(config), localaws.NewTable(t, "EventsTable"), w.book, w.clock.now)
+	w.log = store.NewLog(dynamodb.NewFromConfig(config), localaws.NewTable(t, "EventsTable"), w.book, w.clock.Now)
 	buses := relay.NewBuses(w.buses, w.prefix)
 	w.relay = relay.New(w.log, buses, w.book, w.book, nil, relay.NewFailureQueue(w.queues, w.failed))
 	w.unpark = relay.NewUnparker(w.log, buses, w, w.book)
-	w.check = relay.NewChecker(w.log, buses, w.clock.now)
+	w.check = relay.NewChecker(w.log, buses, w.clock.Now)
 	return w
 }
 

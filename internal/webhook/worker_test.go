@@ -59,8 +59,8 @@ func TestRetriesGrowUntilTheDeliveryIsParked(t *testing.T) {
 		if got := d.Due.Sub(last); got < pause || got > pause*11/10+time.Second {
 			t.Errorf("the pause after try %d is %v, want %v and a tenth at most", i+1, got, pause)
 		}
-		if early := d.Due.Sub(w.clock.now()) - time.Minute; early > 0 {
-			w.clock.forward(early)
+		if early := d.Due.Sub(w.clock.Now()) - time.Minute; early > 0 {
+			w.clock.Forward(early)
 			w.must(w.sweeper.Sweep(t.Context()))
 			w.work()
 		}
@@ -74,7 +74,7 @@ func TestRetriesGrowUntilTheDeliveryIsParked(t *testing.T) {
 		t.Fatalf("%+v", d)
 	}
 	w.receivers.take("r")
-	w.clock.forward(48 * time.Hour)
+	w.clock.Forward(48 * time.Hour)
 	w.must(w.sweeper.Sweep(t.Context()))
 	w.work()
 	if got := w.receivers.take("r"); len(got) != 0 {
@@ -134,11 +134,11 @@ func TestSweepsThatDidNotRun(t *testing.T) {
 			h := w.one()
 			w.work()
 			w.pass(7 * time.Minute)
-			if d := w.only(h); d.Tries != 3 || d.Due.Sub(w.clock.now()) < 20*time.Minute {
+			if d := w.only(h); d.Tries != 3 || d.Due.Sub(w.clock.Now()) < 20*time.Minute {
 				t.Fatalf("%+v", d)
 			}
 			w.receivers.answer("r", nil)
-			w.clock.forward(out)
+			w.clock.Forward(out)
 			w.work()
 			if d := w.only(h); d.Status != webhook.Pending {
 				t.Fatal("nothing but a sweep should have taken it up")
@@ -167,7 +167,7 @@ func TestASweepThatBreaksOff(t *testing.T) {
 	w.pass(7 * time.Minute)
 	w.receivers.take("r")
 	w.receivers.answer("r", nil)
-	w.clock.forward(2 * time.Hour)
+	w.clock.Forward(2 * time.Hour)
 	w.faults.On("PutItem").Times(3).Refuse()
 	for range 3 {
 		if w.sweeper.Sweep(t.Context()) == nil {
@@ -252,7 +252,7 @@ func TestAWorkerThatDies(t *testing.T) {
 			}
 			if c.status == webhook.Pending {
 				w.receivers.answer("r", nil)
-				w.clock.forward(6 * time.Second)
+				w.clock.Forward(6 * time.Second)
 				w.work()
 				if d := w.only(h); d.Status != webhook.Arrived || d.Tries != 2 || len(w.receivers.take("r")) != 1 {
 					t.Errorf("it did not go on: %+v", d)
@@ -279,7 +279,7 @@ func TestAWorkerThatDiesBetweenWriteAndQueue(t *testing.T) {
 		t.Errorf("%d requests", got)
 	}
 	w.receivers.answer("r", nil)
-	w.clock.forward(6 * time.Second)
+	w.clock.Forward(6 * time.Second)
 	w.work()
 	if d := w.only(h); d.Status != webhook.Arrived || d.Tries != 2 {
 		t.Errorf("%+v", d)
@@ -305,11 +305,11 @@ func TestSecretsRotate(t *testing.T) {
 	if a := last(); !signed(t, h.Keys.Current, a) || !signed(t, rotated.Keys.Current, a) || len(strings.Fields(a.header.Get("webhook-signature"))) != 2 {
 		t.Errorf("right after: %s", a.header.Get("webhook-signature"))
 	}
-	w.clock.forward(24*time.Hour - time.Minute)
+	w.clock.Forward(24*time.Hour - time.Minute)
 	if a := last(); !signed(t, h.Keys.Current, a) || !signed(t, rotated.Keys.Current, a) {
 		t.Error("both secrets must sign for 24 h")
 	}
-	w.clock.forward(2 * time.Minute)
+	w.clock.Forward(2 * time.Minute)
 	if a := last(); signed(t, h.Keys.Current, a) || !signed(t, rotated.Keys.Current, a) {
 		t.Error("after 24 h the new secret signs alone")
 	}
@@ -392,7 +392,7 @@ func TestAHookThatOnlyFailsIsDisabled(t *testing.T) {
 	if !w.stored(h).Enabled {
 		t.Fatal("disabled by one delivery that was parked")
 	}
-	w.clock.forward(5 * 24 * time.Hour)
+	w.clock.Forward(5 * 24 * time.Hour)
 	fails(3)
 	if !w.stored(h).Enabled {
 		t.Fatal("disabled by a delivery that had not half an hour's worth of tries")
@@ -411,7 +411,7 @@ func TestAHookThatOnlyFailsIsDisabled(t *testing.T) {
 	}
 	w.receivers.take("r")
 	w.tell(w.shop, w.event(w.shop, task.NewID(), task.EventCreated))
-	w.clock.forward(time.Hour)
+	w.clock.Forward(time.Hour)
 	w.must(w.sweeper.Sweep(t.Context()))
 	w.work()
 	if got := w.receivers.take("r"); len(got) != 0 {

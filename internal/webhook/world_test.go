@@ -44,7 +44,7 @@ func TestMain(m *testing.M) {
 type world struct {
 	*testing.T
 	faults    *localaws.Faults
-	clock     *clock
+	clock     *localaws.Clock
 	directory *store.Directory
 	store     *store.Deliveries
 	log       *store.Log
@@ -59,27 +59,10 @@ type world struct {
 	shop      task.ID // an organization
 }
 
-type clock struct {
-	mu   sync.Mutex
-	skip time.Duration
-}
-
-func (c *clock) now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return time.Now().Add(c.skip)
-}
-
-func (c *clock) forward(d time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.skip += d
-}
-
 // delayed holds jobs back until their delay is over by the test's clock; the real queue gets them then.
 type delayed struct {
 	real  webhook.Queue
-	clock *clock
+	clock *localaws.Clock
 	mu    sync.Mutex
 	held  []heldJob
 }
@@ -99,7 +82,7 @@ func (q *delayed) Put(ctx context.Context, delay time.Duration, jobs ...webhook.
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for _, j := range jobs {
-		q.held = append(q.held, heldJob{j, q.clock.now().Add(delay)})
+		q.held = append(q.held, heldJob{j, q.clock.Now().Add(delay)})
 	}
 	return nil
 }
@@ -108,7 +91,7 @@ func (q *delayed) Put(ctx context.Context, delay time.Duration, jobs ...webhook.
 func (q *delayed) release(ctx context.Context) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	now := q.clock.now()
+	now := q.clock.Now()
 	var due []webhook.Job
 	q.held = slices.DeleteFunc(q.held, func(h heldJob) bool {
 		if h.due.After(now) {
@@ -132,11 +115,11 @@ func newWorld(t *testing.T) *world {
 	config, faults := localaws.Config(t)
 	config.Retryer = func() aws.Retryer { return aws.NopRetryer{} }
 	db := dynamodb.NewFromConfig(config)
-	w := &world{T: t, faults: faults, clock: &clock{}, receivers: newReceivers(t), queues: sqs.NewFromConfig(config)}
+	w := &world{T: t, faults: faults, clock: &localaws.Clock{}, receivers: newReceivers(t), queues: sqs.NewFromConfig(config)}
 	tables := localaws.NewTables(t)
 	w.directory = store.NewDirectory(db, tables.Directory)
-	w.log = store.NewLog(db, tables.Events, noChanges{}, w.clock.now)
-	w.store = store.NewDeliveries(db, tables.Events, w.log, w.clock.now)
+	w.log = store.NewLog(db, tables.Events, noChanges{}, w.clock.Now)
+	w.store = store.NewDeliveries(db, tables.Events, w.log, w.clock.Now)
 	out, err := w.queues.CreateQueue(t.Context(), &sqs.CreateQueueInput{QueueName: aws.String(localaws.Unique("deliveries"))})
 	w.must(err)
 	w.url = *out.QueueUrl
@@ -144,9 +127,9 @@ func newWorld(t *testing.T) *world {
 	buses := relay.NewBuses(eventbridge.NewFromConfig(config), localaws.Unique("baton")+"-")
 	w.relay = relay.New(w.log, buses, nil, w.directory, webhook.NewFan(w.directory, w.directory, w.queue), nil)
 	addresses := webhook.Addresses{Local: []netip.AddrPort{w.receivers.at}}
-	w.service = webhook.NewService(w.directory, w.store, w.queue, addresses, w.clock.now)
+	w.service = webhook.NewService(w.directory, w.store, w.queue, addresses, w.clock.Now)
 	w.worker = w.workerOn(w.queue)
-	w.sweeper = webhook.NewSweeper(w.store, w.queue, w.clock.now)
+	w.sweeper = webhook.NewSweeper(w.store, w.queue, w.clock.Now)
 	w.shop = w.organization(false)
 	return w
 }
@@ -162,7 +145,7 @@ func (w *world) must(err error) {
 func (w *world) organization(legacy bool) task.ID {
 	w.Helper()
 	people := directory.NewService(w.directory, directory.Options{
-		Mint: directory.NewMint("stamp"), Now: w.clock.now, Stage: "test", Buses: noBuses{},
+		Mint: directory.NewMint("stamp"), Now: w.clock.Now, Stage: "test", Buses: noBuses{},
 	})
 	made, err := people.CreateOrganization(w.Context(), directory.Principal{Kind: directory.Operator},
 		directory.OrganizationEdit{Name: aws.String("shop"), LegacyEvents: &legacy})
@@ -229,7 +212,7 @@ func (w *world) event(organization, identity task.ID, t task.EventType) task.Eve
 	id := task.NewID()
 	return task.Event{
 		ID: task.EventID(id, 1, t), Type: t, Organization: organization, Identity: identity, Task: id, Context: task.NewID(),
-		Version: 1, State: task.Submitted, At: w.clock.now(), Message: task.Clip{Text: "Refund order 4182"}, Result: task.Clip{None: true},
+		Version: 1, State: task.Submitted, At: w.clock.Now(), Message: task.Clip{Text: "Refund order 4182"}, Result: task.Clip{None: true},
 		Caller: task.Caller{Party: task.Party{Identity: task.NewID(), Organization: organization, Handle: "asker"}},
 		Target: task.Party{Identity: identity, Organization: organization, Handle: "helper"},
 	}
@@ -290,7 +273,7 @@ func (w *world) work() {
 func (w *world) pass(d time.Duration) {
 	w.Helper()
 	for ; d > 0; d -= time.Minute {
-		w.clock.forward(min(d, time.Minute))
+		w.clock.Forward(min(d, time.Minute))
 		w.must(w.sweeper.Sweep(w.Context()))
 		w.work()
 	}
@@ -304,9 +287,9 @@ func (w *world) next(h webhook.Hook) {
 	if due.IsZero() {
 		w.Fatalf("no try is to come: %+v", all[len(all)-1])
 	}
-	w.clock.forward(due.Sub(w.clock.now()))
+	w.clock.Forward(due.Sub(w.clock.Now()))
 	w.must(w.sweeper.Sweep(w.Context()))
-	w.clock.forward(2 * time.Second) // delays are whole seconds
+	w.clock.Forward(2 * time.Second) // delays are whole seconds
 	w.work()
 }
 
@@ -412,5 +395,5 @@ func (refusing) Put(context.Context, time.Duration, ...webhook.Job) error { retu
 // workerOn is the worker with another queue.
 func (w *world) workerOn(q webhook.Queue) *webhook.Worker {
 	addresses := webhook.Addresses{Local: []netip.AddrPort{w.receivers.at}}
-	return webhook.NewWorker(w.directory, w.store, w.store, q, webhook.NewSender(addresses, w.receivers.roots), w.relay, w.clock.now)
+	return webhook.NewWorker(w.directory, w.store, w.store, q, webhook.NewSender(addresses, w.receivers.roots), w.relay, w.clock.Now)
 }
