@@ -194,6 +194,46 @@ func TestDeletionEndsEveryTaskOnce(t *testing.T) {
 	}
 }
 
+// Rounds that find nothing don't end the job while somebody may still send on what it read before the deletion.
+func TestASweepOutwaitsThoseWhoLookedBefore(t *testing.T) {
+	w := newWorld(t)
+	_, home := w.organization("Home")
+	leaving, _ := w.agent(home, "leaving")
+	staying, _ := w.agent(home, "staying")
+	tasks, _ := w.tasks()
+	if err := w.DeleteIdentity(t.Context(), home, "leaving"); err != nil {
+		t.Fatal(err)
+	}
+	sweeper := directory.NewSweeper(w.store, tasks, noRoom{}, w.clock.Now)
+	rounds := func(n int) {
+		t.Helper()
+		for range n {
+			if err := sweeper.Round(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	rounds(4)
+	w.clock.Forward(55 * time.Second)
+	text := "do it"
+	late, _, err := tasks.Send(t.Context(), task.Send{
+		From: staying.Caller(), To: leaving.Party(), Message: task.Draft{Parts: []task.Part{{Text: &text}}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.clock.Forward(10 * time.Second)
+	rounds(4)
+	v, err := tasks.Read(t.Context(), task.Viewer{Identity: staying.ID}, late.ID, true)
+	if err != nil || v.State != task.Failed {
+		t.Errorf("a send of one that looked before the deletion is left %s, %v", v.State, err)
+	}
+	jobs, err := w.store.Jobs(t.Context())
+	if err != nil || slices.ContainsFunc(jobs, following) {
+		t.Errorf("the job does not end: %v, %v", jobs, err)
+	}
+}
+
 func TestSuspensionReachesTheAgents(t *testing.T) {
 	w := newWorld(t)
 	o, home := w.organization("Home")
