@@ -20,6 +20,18 @@ func (s *Service) Agent(ctx context.Context, p Principal, name string) (Identity
 	return guard(p, i, err)
 }
 
+// Past finds the agent that a list is asked for, as Agent does, and one that was deleted, too, by its id: what it did
+// stays to be read by its organization.
+func (s *Service) Past(ctx context.Context, p Principal, name string) (Identity, error) {
+	ref, ok := ParseRef(name)
+	if !ok || p.Kind == Operator {
+		return Identity{}, ErrNotFound
+	}
+	i, err := s.agent(ctx, ref)
+	i.Deleted = false
+	return guard(p, i, err)
+}
+
 // Own is the agent of an agent's key, as Agent finds it. ErrActAsMissing for any other key.
 func (s *Service) Own(ctx context.Context, p Principal) (Identity, error) {
 	if p.Kind != Agent {

@@ -29,6 +29,7 @@ type Handler func(context.Context, events.APIGatewayProxyRequest) (events.APIGat
 type Directory interface {
 	Authenticate(ctx context.Context, secret string) (directory.Principal, error)
 	Agent(ctx context.Context, p directory.Principal, name string) (directory.Identity, error)
+	Past(ctx context.Context, p directory.Principal, name string) (directory.Identity, error)
 	Own(ctx context.Context, p directory.Principal) (directory.Identity, error)
 }
 

@@ -123,7 +123,7 @@ func (c *call) identityID(p *params) (task.ID, error) {
 	if _, ok := directory.ParseRef(name); !ok {
 		return task.ID{}, invalid("identity_id", "must be a handle or an identity's id")
 	}
-	i, err := c.orForbidden(c.edge.Directory.Agent(c, c.principal, name))
+	i, err := c.orForbidden(c.edge.Directory.Past(c, c.principal, name))
 	return i.ID, err
 }
 

@@ -27,17 +27,22 @@ func (w *world) ids(r request) (ids []string, next string) {
 }
 
 // pages walks a list to its end.
-func (w *world) pages(r request) (all []string) {
+func (w *world) pages(r request) []string {
 	w.Helper()
-	path := r.path
-	for {
-		ids, next := w.ids(r)
-		all = append(all, ids...)
-		if next == "" {
-			return all
-		}
+	ids, next := w.ids(r)
+	return append(ids, w.rest(r, next)...)
+}
+
+// rest walks a list to its end from a cursor on, or nowhere from none.
+func (w *world) rest(r request, next string) (all []string) {
+	w.Helper()
+	for path := r.path; next != ""; {
+		var ids []string
 		r.path = path + "&cursor=" + next
+		ids, next = w.ids(r)
+		all = append(all, ids...)
 	}
+	return all
 }
 
 func TestLists(t *testing.T) {
@@ -250,6 +255,32 @@ func TestWalkWhileOthersWrite(t *testing.T) {
 		if seen != 1 {
 			t.Errorf("task %s was seen %d times", id, seen)
 		}
+	}
+}
+
+// TestWalkGoesOnWithoutItsAgents deletes an agent while lists with its tasks are walked over: by the other side, and by
+// its organization.
+func TestWalkGoesOnWithoutItsAgents(t *testing.T) {
+	for as, path := range map[string]func(*world) string{
+		"helper": func(*world) string { return "/v1/identities/helper/a2a/tasks?limit=2" },
+		"viewer": func(w *world) string { return "/v1/a2a/tasks/search?limit=2&identity_id=" + w.asker.ID.String() },
+	} {
+		t.Run(as, func(t *testing.T) {
+			w := newWorld(t)
+			var want []string
+			for range 5 {
+				want = append([]string{w.sent()}, want...)
+			}
+			walk := request{method: "GET", path: path(w), as: as}
+			got, next := w.ids(walk)
+			if a := w.do(request{method: "DELETE", path: "/v1/identities/asker", as: "admin"}); a.status != 204 {
+				t.Fatalf("delete: %d %s", a.status, a.body)
+			}
+			w.clock.Forward(time.Minute) // nobody remembers the agent
+			if got = append(got, w.rest(walk, next)...); !slices.Equal(got, want) {
+				t.Errorf("%v, want %v", got, want)
+			}
+		})
 	}
 }
 

@@ -2,10 +2,12 @@ package store_test
 
 import (
 	"bytes"
+	"flag"
 	"fmt"
 	"io"
 	"math/rand/v2"
 	"net/http"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -68,7 +70,11 @@ func (l *lagging) RoundTrip(req *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// still is what nobody writes to while others page: one task in five has a word that is looked for, and one of all another.
+// walking is how long others write while lists are walked over: go test ./internal/store -run Paging -walking=2m -v
+var walking = flag.Duration("walking", 5*time.Second, "how long to walk over lists while others write")
+
+// still is what nobody writes to while others page: one task in five has a word that is looked for, and one in a hundred
+// another.
 type still struct {
 	tasks, rare, seldom, messages, contexts []task.ID
 	pages                                   atomic.Int32
@@ -92,7 +98,7 @@ func TestPagingWhileOthersWrite(t *testing.T) {
 	seeder := storetest.NewSeeder(writer, table, time.Now().Add(-time.Hour))
 	var is still
 	var moving []task.View
-	for i := range 60 {
+	for i := range 100 {
 		seeder.Now = seeder.Now.Add(time.Second)
 		what := "usual"
 		if i%5 == 0 {
@@ -151,7 +157,7 @@ func TestPagingWhileOthersWrite(t *testing.T) {
 			}
 		})
 	}
-	end := time.Now().Add(5 * time.Second)
+	end := time.Now().Add(*walking)
 	var walks sync.WaitGroup
 	for _, walk := range []func() error{
 		func() error { return is.walkTasks(t, tasks, to.Identity, "", is.tasks) },
@@ -246,4 +252,51 @@ func compare(what string, seen, want []task.ID) error {
 		return fmt.Errorf("%s: %d that stood still were skipped", what, left)
 	}
 	return nil
+}
+
+// TestWalkGoesOnFromWhatIsGone takes away, after each page, the task that the page ended with: by a change, which moves it
+// to the top, or from the table, as a purge does. What is left is shown once.
+func TestWalkGoesOnFromWhatIsGone(t *testing.T) {
+	config, _ := localaws.Config(t)
+	client := store.NewClient(dynamodb.Options{
+		Region: config.Region, BaseEndpoint: config.BaseEndpoint, Credentials: config.Credentials, HTTPClient: config.HTTPClient,
+	})
+	tasks := store.NewTasks(client, localaws.NewTable(t, "TasksTable"))
+	service := task.NewService(tasks, time.Now)
+	from := task.Caller{Party: task.Party{Identity: task.NewID(), Organization: task.NewID(), Handle: "asker"}}
+	to := task.Party{Identity: task.NewID(), Organization: task.NewID(), Handle: "doer"}
+	var want []task.ID
+	for range 12 {
+		v, _, err := service.Send(t.Context(), task.Send{From: from, To: to, Message: text("usual")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want = append([]task.ID{v.ID}, want...)
+	}
+	var got []task.ID
+	for q := (task.Query{Identity: to.Identity, Direction: task.Inbound, Text: "usual", Limit: 2}); ; {
+		page, err := tasks.List(t.Context(), q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, item := range page.Items {
+			got = append(got, item.ID)
+		}
+		if q.After = page.Next; q.After == nil {
+			break
+		}
+		last := page.Items[len(page.Items)-1]
+		if len(got)%4 == 0 {
+			err = tasks.Erase(t.Context(), last)
+		} else {
+			edit := task.Edit{Task: last.ID, Viewer: task.Viewer{Identity: to.Identity}, Minimal: true}
+			_, err = service.Reply(t.Context(), edit, task.Complete, task.ID{}, text("done"))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("%d tasks, want %d\n%v\n%v", len(got), len(want), got, want)
+	}
 }
