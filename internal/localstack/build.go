@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 )
 
 // BuildFlags are how every function is built, here and for AWS: no log of RPC mode, no paths, no symbols.
@@ -40,7 +41,8 @@ func (t Tree) Build(ctx context.Context, out string, packages ...string) (map[st
 		return nil, fmt.Errorf("go list: %w", err)
 	}
 	built := map[string]Function{}
-	for _, dir := range splitLines(dirs) {
+	for line := range strings.Lines(string(dirs)) { // not Fields: a folder above may have a space in its name
+		dir := strings.TrimSuffix(line, "\n")
 		folder, err := filepath.Rel(string(t), dir)
 		if err != nil {
 			return nil, err

@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/secretsmanager"
@@ -209,5 +208,3 @@ func writeJSON(path string, v any) error {
 	}
 	return os.WriteFile(path, append(text, '\n'), 0o600)
 }
-
-func splitLines(text []byte) []string { return strings.Fields(string(text)) }
