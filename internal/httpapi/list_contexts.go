@@ -38,15 +38,12 @@ func ListContexts(e *Edge, tasks Contexts) Handler {
 		if err != nil {
 			return answer{}, err
 		}
-		q := task.ContextQuery{Identity: identity, Limit: p.integer("limit", 1, 100, 50)}
-		list := c.listName(identity)
-		q.After = c.position(p, list)
-		if err := p.err(); err != nil {
+		q := task.ContextQuery{Identity: identity, Limit: p.limit()}
+		list, after, err := c.listFrom(p, identity)
+		if err != nil {
 			return answer{}, err
 		}
-		if err := c.may(); err != nil {
-			return answer{}, err
-		}
+		q.After = after
 		page, err := tasks.Contexts(c, q)
 		if err != nil {
 			return answer{}, err

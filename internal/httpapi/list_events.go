@@ -16,7 +16,7 @@ type eventsWire struct {
 func ListEvents(e *Edge, events Events) Handler {
 	return e.handler("list-events", func(c *call) (answer, error) {
 		p := c.params("type", "identity_id", "aggregate_id", "since", "cursor", "limit")
-		limit := p.integer("limit", 1, 100, 50)
+		limit := p.limit()
 		r, err := c.reading(p, events, "", "")
 		if err == nil && !r.given {
 			r.from, err = events.Since(c, r.Organization, time.Time{})

@@ -13,7 +13,7 @@ func ListMessages(e *Edge, tasks Tasks) Handler {
 			return answer{}, err
 		}
 		p := c.params("limit", "cursor")
-		limit := p.integer("limit", 1, 100, 50)
+		limit := p.limit()
 		list := c.listName(viewer.Identity)
 		position := c.position(p, list)
 		if err := p.err(); err != nil {

@@ -39,16 +39,13 @@ func ListTasks(e *Edge, tasks Tasks) Handler {
 			Text:         p.words(),
 			Since:        p.time("since"),
 			CreatedSince: p.time("created_since"),
-			Limit:        p.integer("limit", 1, 100, 50),
+			Limit:        p.limit(),
 		}
-		list := c.listName(identity)
-		q.After = c.position(p, list)
-		if err := p.err(); err != nil {
+		list, after, err := c.listFrom(p, identity)
+		if err != nil {
 			return answer{}, err
 		}
-		if err := c.may(); err != nil {
-			return answer{}, err
-		}
+		q.After = after
 		page, err := tasks.List(c, q)
 		if err != nil {
 			return answer{}, err
@@ -178,6 +175,17 @@ func (p *params) words() string {
 		p.wrong("q", fmt.Sprintf("has %d characters; it must have 1 to %d", n, most))
 	}
 	return q
+}
+
+// listFrom is the name of the list that is asked for, and the position to go on from, when every parameter is right and
+// the caller may see it.
+func (c *call) listFrom(p *params, of task.ID) (list string, after []byte, err error) {
+	list = c.listName(of)
+	after = c.position(p, list)
+	if err := p.err(); err != nil {
+		return "", nil, err
+	}
+	return list, after, c.may()
 }
 
 // listName is what a cursor is bound to: the caller, the route and the filters.

@@ -40,16 +40,13 @@ func SearchMessages(e *Edge, tasks Searcher) Handler {
 			Requester: p.handle("requester_handle"),
 			Worker:    p.handle("worker_handle"),
 			Since:     p.time("since"),
-			Limit:     p.integer("limit", 1, 100, 50),
+			Limit:     p.limit(),
 		}
-		list := c.listName(identity)
-		q.After = c.position(p, list)
-		if err := p.err(); err != nil {
+		list, after, err := c.listFrom(p, identity)
+		if err != nil {
 			return answer{}, err
 		}
-		if err := c.may(); err != nil {
-			return answer{}, err
-		}
+		q.After = after
 		page, err := tasks.SearchMessages(c, q)
 		if err != nil {
 			return answer{}, err
