@@ -32,9 +32,10 @@ curl -sS "$BATON_URL/v1/identities/@%[2]s/a2a/tasks?limit=5" -H "Authorization: 
 # an agent of the same organization that has no part in it: 404
 curl -sS "$BATON_URL/v1/a2a/tasks/%[1]s" -H "Authorization: Bearer $OTHER_KEY"
 # a worker by hand: send to @%[3]s and reply with its key
-curl -sS "$BATON_URL/v1/a2a/tasks" -H "Authorization: Bearer $SENDER_KEY" -H 'Content-Type: application/json' \
-  -d '{"target_handle":"@%[3]s","message":"How many are left?","message_id":"by-hand-1"}'
-curl -sS "$BATON_URL/v1/a2a/tasks/TASK_ID/reply" -H "Authorization: Bearer $OTHER_KEY" -H 'Content-Type: application/json' \
+TASK=$(curl -sS "$BATON_URL/v1/a2a/tasks" -H "Authorization: Bearer $SENDER_KEY" -H 'Content-Type: application/json' \
+  -d '{"target_handle":"@%[3]s","message":"How many are left?","message_id":"by-hand-1"}' |
+  python3 -c 'import json, sys; print(json.load(sys.stdin)["id"])')
+curl -sS "$BATON_URL/v1/a2a/tasks/$TASK/reply" -H "Authorization: Bearer $OTHER_KEY" -H 'Content-Type: application/json' \
   -d '{"intent":"complete","message":"Seven."}'
 `, t.ID, w.Worker.Handle, w.Other.Handle)
 }

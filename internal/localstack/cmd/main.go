@@ -55,7 +55,11 @@ func do(ctx context.Context, args []string) error {
 		}
 		return err
 	case len(args) == 1 && args[0] == "down":
-		return tree.Down()
+		err := tree.Down()
+		if err == nil {
+			fmt.Println("down; make up starts it anew, and empty")
+		}
+		return err
 	case len(args) == 2 && args[0] == "setup":
 		bin, err := tree.Setup(ctx, args[1])
 		if err == nil {
