@@ -42,14 +42,37 @@ func (s *Service) CreateKey(ctx context.Context, p Principal, r NewKeyRequest) (
 	if !p.May(WriteKeys) {
 		return Key{}, "", ErrForbidden
 	}
+	if r.Once != "" { // an agent's secret and an organization's differ: each may be what the first time made
+		if k, secret, err = s.madeKey(ctx, other(owner), r.Once); !errors.Is(err, ErrNotFound) {
+			return k, secret, err
+		}
+	}
 	k, secret = s.newKey(owner, r.Once)
 	k.ExpiresAt = r.ExpiresAt
 	err = s.store.CreateKey(ctx, k)
 	if r.Once != "" && errors.Is(err, ErrExists) {
-		k, err = s.store.KeyByHash(ctx, k.Hash)
-		secret = s.told(secret, k.CreatedAt)
+		return s.madeKey(ctx, owner, r.Once)
 	}
 	return k, secret, err
+}
+
+// other is an owner of the other kind in the same organization.
+func other(owner Principal) Principal {
+	kind := Agent
+	if owner.Kind == Agent {
+		kind = Org
+	}
+	return Principal{Kind: kind, Organization: owner.Organization}
+}
+
+// madeKey is the key that an owner of this kind got with this Once. Error: ErrNotFound.
+func (s *Service) madeKey(ctx context.Context, owner Principal, once Once) (Key, string, error) {
+	wanted, secret := s.newKey(owner, once)
+	k, err := s.store.KeyByHash(ctx, wanted.Hash)
+	if err != nil {
+		return Key{}, "", err
+	}
+	return k, s.told(secret, k.CreatedAt), nil
 }
 
 // Keys is a page of the principal's organization's keys, oldest first, revoked ones too; pages as for Identities.

@@ -20,10 +20,12 @@ func TestMakingAgainMakesOne(t *testing.T) {
 		return len(page.Items)
 	}
 	for name, c := range map[string]struct{ as, path, body, again, list string }{
-		"an organization": {"operator", "/v1/organizations", `{"name":"Twice"}`, `{"name":"Twice, said otherwise"}`, ""},
-		"an identity":     {"admin", "/v1/identities", `{"handle":"twice"}`, `{"handle":"twice","description":"said otherwise"}`, "/v1/identities"},
-		"an agent's key":  {"admin", "/v1/keys", `{"identity":"asker"}`, `{"identity":"asker"}`, "/v1/keys"},
-		"a role's key":    {"admin", "/v1/keys", `{"role":"viewer"}`, `{"role":"member"}`, "/v1/keys"},
+		"an organization":               {"operator", "/v1/organizations", `{"name":"Twice"}`, `{"name":"Twice, said otherwise"}`, ""},
+		"an identity":                   {"admin", "/v1/identities", `{"handle":"twice"}`, `{"handle":"twice","description":"said otherwise"}`, "/v1/identities"},
+		"an agent's key":                {"admin", "/v1/keys", `{"identity":"asker"}`, `{"identity":"asker"}`, "/v1/keys"},
+		"a role's key":                  {"admin", "/v1/keys", `{"role":"viewer"}`, `{"role":"member"}`, "/v1/keys"},
+		"an agent's key, then a role's": {"admin", "/v1/keys", `{"identity":"asker"}`, `{"role":"member"}`, "/v1/keys"},
+		"a role's key, then an agent's": {"admin", "/v1/keys", `{"role":"viewer"}`, `{"identity":"asker"}`, "/v1/keys"},
 		"a webhook": {"admin", "/v1/webhooks", `{"url":"https://8.8.8.8/in","events":["a2a.task.created"]}`,
 			`{"url":"https://8.8.8.8/other","events":["a2a.task.created"]}`, "/v1/webhooks"},
 	} {
