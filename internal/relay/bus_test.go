@@ -100,10 +100,8 @@ func TestBusToBeMadeIsParkedFromTheStart(t *testing.T) {
 
 func TestDeletedBusIsNoticed(t *testing.T) {
 	w := newWorld(t)
-	org := task.NewID()
+	org, k := w.ownTask()
 	l := w.listen(org)
-	k := w.talk(org, org)
-	k.next(task.CauseSent, "x")
 	round := func() {
 		t.Helper()
 		w.clock.Forward(time.Minute)
@@ -151,10 +149,8 @@ func TestDeletedBusIsNoticed(t *testing.T) {
 
 func TestBusDeletedAndMadeAgainBetweenTwoRounds(t *testing.T) {
 	w := newWorld(t)
-	org := task.NewID()
+	org, k := w.ownTask()
 	w.listen(org)
-	k := w.talk(org, org)
-	k.next(task.CauseSent, "x")
 	w.deliver(replies(k, 2)...)
 	w.dropBus(org)
 	w.deliver(replies(k, 3)...)
@@ -174,10 +170,8 @@ func TestBusDeletedAndMadeAgainBetweenTwoRounds(t *testing.T) {
 
 func TestRepeatedBatchLooksAtTheBusItself(t *testing.T) {
 	w := newWorld(t)
-	org := task.NewID()
+	org, k := w.ownTask()
 	w.listen(org)
-	k := w.talk(org, org)
-	k.next(task.CauseSent, "x")
 	records := replies(k, 3)
 	w.deliver(records...)
 	for range 2 { // the rounds pass the entries by
@@ -195,10 +189,8 @@ func TestRepeatedBatchLooksAtTheBusItself(t *testing.T) {
 
 func TestTwoLooksTooCloseProveNothing(t *testing.T) {
 	w := newWorld(t)
-	org := task.NewID()
+	org, k := w.ownTask()
 	w.listen(org)
-	k := w.talk(org, org)
-	k.next(task.CauseSent, "x")
 	w.deliver(replies(k, 3)...)
 	for range 3 {
 		if err := w.check.All(t.Context()); err != nil {
@@ -220,9 +212,7 @@ func TestAppendWhileUnparking(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
-			org := task.NewID()
-			k := w.talk(org, org)
-			k.next(task.CauseSent, "x")
+			org, k := w.ownTask()
 			w.deliver(replies(k, 3)...)
 			l := w.listen(org)
 			w.unpark.All(t.Context()) // takes note of the bus
@@ -252,10 +242,8 @@ func TestAppendWhileUnparking(t *testing.T) {
 // what it appends must be sent by whoever unparks.
 func TestParkBetweenReadAndAppend(t *testing.T) {
 	w := newWorld(t)
-	org := task.NewID()
+	org, k := w.ownTask()
 	l := w.listen(org)
-	k := w.talk(org, org)
-	k.next(task.CauseSent, "x")
 	w.deliver(replies(k, 2)...)
 	w.faults.On("TransactWriteItems").Hold(func() {
 		if err := w.log.Park(t.Context(), org, 2); err != nil {
@@ -277,10 +265,8 @@ func TestParkBetweenReadAndAppend(t *testing.T) {
 // Unparking ends between a relay's read of the head and its append: nobody else will send what it appends.
 func TestUnparkBetweenReadAndAppend(t *testing.T) {
 	w := newWorld(t)
-	org := task.NewID()
+	org, k := w.ownTask()
 	l := w.listen(org)
-	k := w.talk(org, org)
-	k.next(task.CauseSent, "x")
 	w.deliver(replies(k, 2)...)
 	if err := w.log.Park(t.Context(), org, 2); err != nil {
 		t.Fatal(err)
@@ -389,10 +375,8 @@ func TestReplay(t *testing.T) {
 
 func TestRedrive(t *testing.T) {
 	w := newWorld(t)
-	org := task.NewID()
+	org, k := w.ownTask()
 	l := w.listen(org)
-	k := w.talk(org, org)
-	k.next(task.CauseSent, "x")
 	for range 2 {
 		if err := w.relay.Redrive(t.Context(), k.Task, 1); err != nil {
 			t.Fatal(err)

@@ -155,10 +155,8 @@ func TestReaderSeesEachEventOnce(t *testing.T) {
 
 func TestFollowerCutOffAtEveryPointGoesOn(t *testing.T) {
 	w := newWorld(t)
-	org := task.NewID()
+	org, k := w.ownTask()
 	w.listen(org)
-	k := w.talk(org, org)
-	k.next(task.CauseSent, "x")
 	w.deliver(replies(k, 12)...)
 	reader := task.NewEvents(w.log, time.Now)
 	query := task.EventQuery{Organization: org}
@@ -193,10 +191,8 @@ func TestFollowerCutOffAtEveryPointGoesOn(t *testing.T) {
 
 func TestWait(t *testing.T) {
 	w := newWorld(t)
-	org := task.NewID()
+	org, k := w.ownTask()
 	w.listen(org)
-	k := w.talk(org, org)
-	k.next(task.CauseSent, "x")
 	w.deliver(replies(k, 3)...)
 	reader := task.NewEvents(w.log, time.Now)
 	query := task.EventQuery{Organization: org, Task: k.Task, Type: task.EventUpdated}
@@ -223,10 +219,8 @@ func TestWait(t *testing.T) {
 
 func TestWaitingCostsLittle(t *testing.T) {
 	w := newWorld(t)
-	org := task.NewID()
+	org, k := w.ownTask()
 	w.listen(org)
-	k := w.talk(org, org)
-	k.next(task.CauseSent, "x")
 	w.deliver(replies(k, 1)...)
 	reader := task.NewEvents(w.log, time.Now)
 	end, err := reader.End(t.Context(), org)
@@ -246,10 +240,8 @@ func TestWaitingCostsLittle(t *testing.T) {
 
 func TestPositionOlderThanTheLogIsKept(t *testing.T) {
 	w := newWorld(t)
-	org := task.NewID()
+	org, k := w.ownTask()
 	w.listen(org)
-	k := w.talk(org, org)
-	k.next(task.CauseSent, "x")
 	w.deliver(replies(k, 3)...)
 	reader := task.NewEvents(w.log, w.clock.Now)
 	query := task.EventQuery{Organization: org}
@@ -320,10 +312,8 @@ func TestFilters(t *testing.T) {
 
 func TestLongTextIsReadFromTheChange(t *testing.T) {
 	w := newWorld(t)
-	org := task.NewID()
+	org, k := w.ownTask()
 	w.listen(org)
-	k := w.talk(org, org)
-	k.next(task.CauseSent, "x")
 	long := string(slices.Repeat([]byte("long "), 1000))
 	w.deliver(k.next(task.CauseReply, long), k.next(task.CauseMessage, "short"))
 	reader := task.NewEvents(w.log, time.Now)

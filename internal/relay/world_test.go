@@ -242,6 +242,14 @@ func (w *world) talk(from, to task.ID) *talk {
 	}}
 }
 
+// ownTask is a task that a new organization sent to itself, and that nobody was told of.
+func (w *world) ownTask() (organization task.ID, k *talk) {
+	organization = task.NewID()
+	k = w.talk(organization, organization)
+	k.next(task.CauseSent, "x")
+	return organization, k
+}
+
 // next is the record of one more change.
 func (k *talk) next(cause task.Cause, text string) events.DynamoDBEventRecord {
 	k.Number++
