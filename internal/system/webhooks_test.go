@@ -96,7 +96,7 @@ func await(t *testing.T, what string, so func() bool) {
 // subscribe has a receiver told of what an agent must see.
 func subscribe(t *testing.T, o demo.Organization, a demo.Agent, r *receiver, events ...string) client.Webhook {
 	t.Helper()
-	hook, err := o.Admin.CreateWebhook(t.Context(), client.WebhookFields{URL: &r.url, Events: events, IdentityID: &a.ID})
+	hook, err := o.Admin.CreateWebhook(t.Context(), client.WebhookFields{URL: &r.url, Events: events, IdentityID: new("@" + a.Handle)})
 	if err != nil {
 		t.Fatal(err)
 	}
