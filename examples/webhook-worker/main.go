@@ -22,6 +22,9 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	if os.Getenv("WEBHOOK_SECRETS") == "" {
+		log.Fatal("WEBHOOK_SECRETS must name the webhook's secret: without it no delivery can be told from a forged one")
+	}
 	w := newWorker(client.New(os.Getenv("BATON_URL"), os.Getenv("BATON_KEY")), strings.Split(os.Getenv("WEBHOOK_SECRETS"), ","))
 	server := http.Server{Addr: os.Getenv("LISTEN"), Handler: w, ReadTimeout: 10 * time.Second, WriteTimeout: 10 * time.Second}
 	go func() {

@@ -54,17 +54,14 @@ func guard(p Principal, i Identity, err error) (Identity, error) {
 	return i, nil
 }
 
-// Target finds the agent that a send is for, as it stands now. ErrNotFound when there is none, or no longer;
-// ErrUnavailable.
+// Target finds the agent that a send is for, as it stands now. ErrNotFound when there is none, or no longer: then with
+// who it was, who may have been given a task. ErrUnavailable.
 func (s *Service) Target(ctx context.Context, ref Ref) (Identity, error) {
 	i, err := s.store.Identity(ctx, ref)
 	if err == nil && i.Deleted {
 		err = ErrNotFound
 	}
-	if err != nil {
-		return Identity{}, err
-	}
-	return i, nil
+	return i, err
 }
 
 // Admit says whether the worker takes tasks of the requester: nil, or ErrNotAdmitted (contract section 5), or

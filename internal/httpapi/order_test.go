@@ -1,6 +1,7 @@
 package httpapi_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -207,6 +208,51 @@ func TestKeys(t *testing.T) {
 		}
 		if a.status == 401 && a.header["WWW-Authenticate"] == "" {
 			t.Errorf("%s: no WWW-Authenticate", row.name)
+		}
+	}
+}
+
+// TestSendToADeletedWorker repeats a send whose worker was deleted since: it is answered as before, and all else as if the
+// worker had never been.
+func TestSendToADeletedWorker(t *testing.T) {
+	w := newWorld(t)
+	send := request{method: "POST", path: "/v1/a2a/tasks", as: "asker", body: `{"target_handle":"helper","message":"x","message_id":"once"}`}
+	id := w.object(w.do(send))["id"]
+	byID, inPath := send, send
+	byID.body = strings.Replace(send.body, `"target_handle":"helper"`, `"target_identity_id":"`+w.helper.ID.String()+`"`, 1)
+	inPath.path, inPath.body = "/v1/agents/helper/tasks", `{"message":"x","message_id":"once"}`
+	if a := w.do(request{method: "DELETE", path: "/v1/identities/helper", as: "admin"}); a.status != 204 {
+		t.Fatalf("delete: %d %s", a.status, a.body)
+	}
+	for _, again := range []request{send, byID, inPath} {
+		if a := w.do(again); a.status != 200 || w.object(a)["id"] != id {
+			t.Errorf("%s %s: %d %s", again.path, again.body, a.status, a.body)
+		}
+		again.as = "bystander" // did not send it
+		if got := w.outcome(w.do(again)); got != "not_found" {
+			t.Errorf("%s %s of another: %s", again.path, again.body, got)
+		}
+	}
+	as := map[string]string{"X-Act-As-Identity": "asker"}
+	for _, row := range []struct{ path, as, body string }{
+		{"/v1/a2a/tasks", "asker", `{"target_handle":"@","message":"x"}`},
+		{"/v1/a2a/tasks", "asker", `{"target_handle":"@","message":"x","message_id":"twice"}`},
+		{"/v1/a2a/tasks", "viewer", `{"target_handle":"@","message":"x","message_id":"once"}`},
+		{"/v1/agents/@/tasks", "asker", `{`},
+		{"/v1/agents/@/tasks?wait=x", "asker", `{"message":"x"}`},
+		{"/v1/agents/@/tasks", "viewer", `{"message":"x"}`},
+	} {
+		ask := func(handle string) string {
+			r := request{method: "POST", path: strings.Replace(row.path, "@", handle, 1), as: row.as, body: strings.Replace(row.body, "@", handle, 1)}
+			if row.as == "viewer" {
+				r.header = as
+			}
+			p := w.problem(w.do(r))
+			p.RequestID = ""
+			return fmt.Sprintf("%+v", p)
+		}
+		if got, want := ask("helper"), ask("nobody"); got != want {
+			t.Errorf("%+v: %s, want %s", row, got, want)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"errors"
 	"net/http"
 
 	"baton/internal/directory"
@@ -15,74 +16,89 @@ type sendBody struct {
 }
 
 // SendTask serves the endpoint send-task: 201 with the new task, or 200 with the one that an earlier send with the same
-// message_id made.
+// message_id made, also when its worker was deleted since.
 func SendTask(e *Edge, workers Workers, tasks Tasks) Handler {
 	return e.handler("send-task", func(c *call) (answer, error) {
-		from, err := c.actor()
-		if err != nil {
-			return answer{}, err
+		a, gone, err := c.send(workers, tasks)
+		if gone && err != nil && !errors.Is(err, task.ErrUnavailable) {
+			err = directory.ErrNotFound // whatever else is wrong, as for a worker that never was
 		}
-		callee, inPath, err := c.calleeOfSend(workers)
-		if err != nil {
-			return answer{}, err
-		}
-		p := c.params("wait")
-		wait := p.wait()
-		if err := p.err(); err != nil {
-			return answer{}, err
-		}
-		var body sendBody
-		if err := c.decode(&body, false); err != nil {
-			return answer{}, err
-		}
-		draft, err := c.draft(body.messageBody, false)
-		if err != nil {
-			return answer{}, err
-		}
-		ref, field, err := c.target(body)
-		if err != nil {
-			return answer{}, err
-		}
-		send := task.Send{From: from.Caller(), Message: draft, Minimal: c.minimal()}
-		if body.ContextID != nil {
-			id, ok := task.GivenID(*body.ContextID)
-			if !ok {
-				return answer{}, invalid("context_id", "must be a UUID")
-			}
-			send.Context = id
-		}
-		to := callee
-		if !inPath {
-			if to, err = workers.Target(c, ref); err != nil {
-				return answer{}, err
-			}
-		}
-		if to.ID == from.ID {
-			return answer{}, invalid(field, "must be another agent than the requester")
-		}
-		if err := c.may(); err != nil {
-			return answer{}, err
-		}
-		send.To = to.Party()
-		beside, counted := directory.Beside(c)
-		defer counted()
-		send.Refused = workers.Admit(beside, from, to)
-		v, created, err := tasks.Send(c, send)
-		if err != nil {
-			return answer{}, err
-		}
-		if wait > 0 && v.State.Waiting() {
-			viewer := task.Viewer{Identity: from.ID, Organization: from.Organization.ID, Side: task.Sent}
-			if later, err := tasks.Wait(c, viewer, v.ID, wait); err == nil { // the task is sent, whatever becomes of waiting
-				v = later
-				v.Minimal = send.Minimal
-			}
-		}
-		if !created {
-			return taskAnswer(http.StatusOK, v), nil
-		}
-		return taskAnswer(http.StatusCreated, v), nil
+		return a, err
 	})
+}
+
+// send answers a send; gone says that its worker was deleted.
+func (c *call) send(workers Workers, tasks Tasks) (a answer, gone bool, err error) {
+	from, err := c.actor()
+	if err != nil {
+		return answer{}, false, err
+	}
+	callee, inPath, err := c.calleeOfSend(workers)
+	if gone = wasThere(callee, err); err != nil && !gone {
+		return answer{}, false, err
+	}
+	p := c.params("wait")
+	wait := p.wait()
+	if err := p.err(); err != nil {
+		return answer{}, gone, err
+	}
+	var body sendBody
+	if err := c.decode(&body, false); err != nil {
+		return answer{}, gone, err
+	}
+	draft, err := c.draft(body.messageBody, false)
+	if err != nil {
+		return answer{}, gone, err
+	}
+	ref, field, err := c.target(body)
+	if err != nil {
+		return answer{}, gone, err
+	}
+	send := task.Send{From: from.Caller(), Message: draft, Minimal: c.minimal()}
+	if body.ContextID != nil {
+		id, ok := task.ParseID(*body.ContextID)
+		if !ok {
+			return answer{}, gone, invalid("context_id", "must be a UUID")
+		}
+		send.Context = id
+	}
+	to := callee
+	if !inPath {
+		to, err = workers.Target(c, ref)
+		if gone = wasThere(to, err); err != nil && !gone {
+			return answer{}, false, err
+		}
+	}
+	if to.ID == from.ID {
+		return answer{}, gone, invalid(field, "must be another agent than the requester")
+	}
+	if err := c.may(); err != nil {
+		return answer{}, gone, err
+	}
+	send.To = to.Party()
+	if send.Refused = directory.ErrNotFound; !gone {
+		send.Refused = workers.Admit(c, from, to)
+	}
+	v, created, err := tasks.Send(c, send)
+	if err != nil {
+		return answer{}, gone, err
+	}
+	if wait > 0 && v.State.Waiting() {
+		viewer := task.Viewer{Identity: from.ID, Organization: from.Organization.ID, Side: task.Sent}
+		if later, err := tasks.Wait(c, viewer, v.ID, wait); err == nil { // the task is sent, whatever becomes of waiting
+			v = later
+			v.Minimal = send.Minimal
+		}
+	}
+	if !created {
+		return taskAnswer(http.StatusOK, v), gone, nil
+	}
+	return taskAnswer(http.StatusCreated, v), gone, nil
+}
+
+// wasThere says that a worker was not found because it was deleted.
+func wasThere(i directory.Identity, err error) bool {
+	return errors.Is(err, directory.ErrNotFound) && !i.ID.IsZero()
 }
 
 // calleeOfSend is the worker that the path names, if it names one.

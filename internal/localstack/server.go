@@ -39,8 +39,8 @@ func (s Server) Endpoint() string { return "http://127.0.0.1:" + strconv.Itoa(s.
 // ErrPortTaken says that something that was not started here listens on the port.
 var ErrPortTaken = errors.New("port is taken")
 
-// Start starts a local AWS that keeps its state in memory, enforces IAM, and logs to dir. It returns when the server
-// answers. With a life line, the read end of a pipe, the server ends when the other end is closed, at the latest with
+// Start starts a local AWS that keeps its state in memory, enforces IAM, and logs to dir: itself to ministack.log, the
+// functions to functions.log. It returns when the server answers. With a life line, the read end of a pipe, the server ends when the other end is closed, at the latest with
 // this process, and dir is removed; without one it runs on until Stop.
 func (t Tree) Start(ctx context.Context, port int, dir string, lifeline *os.File) (Server, error) {
 	bin, err := t.Setup(ctx, Ministack)
@@ -59,6 +59,13 @@ func (t Tree) Start(ctx context.Context, port int, dir string, lifeline *os.File
 		return Server{}, err
 	}
 	defer log.Close()
+	functionsLog, err := filepath.Abs(filepath.Join(dir, "functions.log"))
+	if err != nil {
+		return Server{}, err
+	}
+	if err := os.WriteFile(functionsLog, nil, 0o644); err != nil {
+		return Server{}, err
+	}
 
 	server := Server{Port: port}
 	cmd := exec.Command(filepath.Join(bin, "python3"), "-c", launcher)
@@ -80,6 +87,7 @@ func (t Tree) Start(ctx context.Context, port int, dir string, lifeline *os.File
 		"AWS_ACCESS_KEY_ID=" + AccessKeyID,
 		"AWS_SECRET_ACCESS_KEY=" + SecretAccessKey,
 		"MINISTACK_REGION=" + Region,
+		"FUNCTIONS_LOG=" + functionsLog,
 	}
 	// A group of its own: an interrupt at the keyboard is not for the server, and Stop ends its functions with it.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
