@@ -59,9 +59,9 @@ type Growth struct {
 type Startup struct {
 	Milliseconds float64 `json:"ms"`
 	Ratio        float64 `json:"ratio_to_hello"`
+	Bytes        int64   `json:"bytes"`
 	Ready        float64 `json:"ready_ms"`
 	ReadyRatio   float64 `json:"ready_ratio_to_hello"`
-	Bytes        int64   `json:"bytes"`
 }
 
 var report = struct {

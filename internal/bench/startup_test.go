@@ -78,7 +78,7 @@ func TestStartup(t *testing.T) {
 			t.Errorf("%s has %d bytes, more than %d", name, size.Size(), aimBytes)
 		}
 		answered, initialized := median(took[name]), median(ready[name])
-		report.Startup[name] = Startup{answered, answered / report.hello, initialized, initialized / report.helloReady, size.Size()}
+		report.Startup[name] = Startup{answered, answered / report.hello, size.Size(), initialized, initialized / report.helloReady}
 	}
 }
 

@@ -56,7 +56,7 @@ func (c *call) send(workers Workers, tasks Tasks) (a answer, gone bool, err erro
 	}
 	send := task.Send{From: from.Caller(), Message: draft, Minimal: c.minimal()}
 	if body.ContextID != nil {
-		id, ok := task.ParseID(*body.ContextID)
+		id, ok := task.GivenID(*body.ContextID)
 		if !ok {
 			return answer{}, gone, invalid("context_id", "must be a UUID")
 		}
@@ -77,7 +77,9 @@ func (c *call) send(workers Workers, tasks Tasks) (a answer, gone bool, err erro
 	}
 	send.To = to.Party()
 	if send.Refused = directory.ErrNotFound; !gone {
-		send.Refused = workers.Admit(c, from, to)
+		beside, counted := directory.Beside(c)
+		defer counted()
+		send.Refused = workers.Admit(beside, from, to)
 	}
 	v, created, err := tasks.Send(c, send)
 	if err != nil {

@@ -104,18 +104,21 @@ func TestRepetition(t *testing.T) {
 	for range 99 {
 		records = append(records, k.next(task.CauseReply, "y"))
 	}
-	for name, repeat := range map[string]func(){
-		"the same batch twice":      func() { w.deliver(records...); w.deliver(records...) },
-		"in two halves":             func() { w.deliver(records[:50]...); w.deliver(records[50:]...) },
-		"halves that overlap":       func() { w.deliver(records[:70]...); w.deliver(records[30:]...) },
-		"a piece out of the middle": func() { w.deliver(records[40:60]...) },
+	for _, row := range []struct {
+		name   string
+		repeat func()
+	}{
+		{"the same batch twice", func() { w.deliver(records...); w.deliver(records...) }},
+		{"in two halves", func() { w.deliver(records[:50]...); w.deliver(records[50:]...) }},
+		{"halves that overlap", func() { w.deliver(records[:70]...); w.deliver(records[30:]...) }},
+		{"a piece out of the middle", func() { w.deliver(records[40:60]...) }},
 	} {
-		repeat()
+		row.repeat()
 		if n := len(w.entries(requester)); n != 99 {
-			t.Errorf("%s: %d entries for the requester, want 99", name, n)
+			t.Errorf("%s: %d entries for the requester, want 99", row.name, n)
 		}
 		if n := len(w.entries(worker)); n != 1 {
-			t.Errorf("%s: %d entries for the worker, want 1", name, n)
+			t.Errorf("%s: %d entries for the worker, want 1", row.name, n)
 		}
 		if t.Failed() {
 			return
