@@ -4,10 +4,8 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	randv2 "math/rand/v2"
 	"slices"
 	"sync"
-	"time"
 
 	"baton/internal/task"
 
@@ -32,23 +30,20 @@ func (s *Tasks) batch(ctx context.Context, consistent bool, keys []map[string]ty
 
 func (s *Tasks) batchOnce(ctx context.Context, consistent bool, keys []map[string]types.AttributeValue) (items []map[string]types.AttributeValue, err error) {
 	wanted := map[string]types.KeysAndAttributes{s.table: {Keys: keys, ConsistentRead: &consistent}}
-	for pause, spent := firstPause, time.Duration(0); ; pause = min(2*pause, lastPause) {
+	for race := task.NewRace(task.Patience); ; {
 		out, err := s.db.BatchGetItem(ctx, &dynamodb.BatchGetItemInput{
 			RequestItems: wanted, ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,
 		})
 		if err != nil {
-			return nil, tasksError("read", task.ID{}, err)
+			return nil, sdkError(err, "read %d items of tasks", len(keys))
 		}
 		spend(ctx, allUnits(out.ConsumedCapacity))
 		items = append(items, out.Responses[s.table]...)
 		if wanted = out.UnprocessedKeys; len(wanted) == 0 {
 			return items, nil
 		}
-		if spent += pause / 2; spent > patience { // what was left out was throttled
-			return nil, tasksError("read", task.ID{}, errors.New("keys were left unprocessed"))
-		}
-		if err := sleep(ctx, randv2.N(pause)); err != nil {
-			return nil, tasksError("read", task.ID{}, err)
+		if err := race.Again(ctx); err != nil { // what was left out was throttled
+			return nil, sdkError(err, "read %d items of tasks, of which some were left out", len(keys))
 		}
 	}
 }

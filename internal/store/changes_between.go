@@ -20,7 +20,7 @@ func ChangesBetween(ctx context.Context, db dynamodb.ScanAPIClient, table string
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
 		if err != nil {
-			return tasksError("look for changes", task.ID{}, err)
+			return sdkError(err, "look for changes from %s to %s", from.UTC().Format(time.RFC3339), to.UTC().Format(time.RFC3339))
 		}
 		for _, item := range page.Items {
 			c, err := parseChangeHead(item)

@@ -32,7 +32,7 @@ func (s *Tasks) Claimable(ctx context.Context, worker task.ID, limit int, now ti
 		for found := 0; ; {
 			out, err := s.db.Query(ctx, in)
 			if err != nil {
-				return nil, tasksError("list claimable", worker, err)
+				return nil, sdkError(err, "list claimable tasks of %s", worker)
 			}
 			for _, item := range out.Items {
 				h, err := parseTask(item)

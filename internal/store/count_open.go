@@ -25,7 +25,7 @@ func (s *Tasks) CountOpen(ctx context.Context, worker task.ID, most int) (n int,
 			for pages.HasMorePages() && n < most {
 				page, err := pages.NextPage(ctx)
 				if err != nil {
-					return n, tasksError("count open tasks of", worker, err)
+					return n, sdkError(err, "count open tasks of %s", worker)
 				}
 				n += int(page.Count)
 			}

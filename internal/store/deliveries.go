@@ -99,7 +99,7 @@ func (s *Deliveries) at(ctx context.Context, key map[string]types.AttributeValue
 	out, err := s.db.GetItem(ctx, &dynamodb.GetItemInput{TableName: &s.table, Key: key, ConsistentRead: new(true)})
 	switch {
 	case err != nil:
-		return webhook.Waiting{}, fmt.Errorf("store: read delivery: %w: %w", task.ErrUnavailable, err)
+		return webhook.Waiting{}, sdkError(err, "read delivery")
 	case out.Item == nil:
 		return webhook.Waiting{}, webhook.ErrNotFound
 	}
@@ -148,7 +148,7 @@ func (s *Deliveries) SaveDelivery(ctx context.Context, organization task.ID, d w
 	case errors.As(err, &failed):
 		return webhook.ErrStale
 	case err != nil:
-		return fmt.Errorf("store: save delivery: %w: %w", task.ErrUnavailable, err)
+		return sdkError(err, "save delivery %s to hook %s", d.ID, d.Hook)
 	}
 	return nil
 }
@@ -190,7 +190,7 @@ func (s *Deliveries) Deliveries(ctx context.Context, hook task.ID, before int64,
 	}
 	out, err := s.db.Query(ctx, in)
 	if err != nil {
-		return nil, 0, fmt.Errorf("store: list deliveries: %w: %w", task.ErrUnavailable, err)
+		return nil, 0, sdkError(err, "list deliveries to hook %s", hook)
 	}
 	for _, item := range out.Items {
 		d, err := parseDelivery(item)
@@ -222,7 +222,7 @@ func (s *Deliveries) DueIn(ctx context.Context, minute time.Time) (waiting []web
 	for {
 		out, err := s.db.Query(ctx, in)
 		if err != nil {
-			return nil, fmt.Errorf("store: list due deliveries: %w: %w", task.ErrUnavailable, err)
+			return nil, sdkError(err, "list deliveries due at %s", minute.UTC().Format(time.RFC3339))
 		}
 		for few := range slices.Chunk(out.Items, dueAtOnce) {
 			found, failed := make([]webhook.Waiting, len(few)), make([]error, len(few))
@@ -254,7 +254,7 @@ func (s *Deliveries) DueIn(ctx context.Context, minute time.Time) (waiting []web
 func (s *Deliveries) Swept(ctx context.Context) (time.Time, error) {
 	out, err := s.db.GetItem(ctx, &dynamodb.GetItemInput{TableName: &s.table, Key: sweptKey(), ConsistentRead: new(true)})
 	if err != nil {
-		return time.Time{}, fmt.Errorf("store: read sweep: %w: %w", task.ErrUnavailable, err)
+		return time.Time{}, sdkError(err, "read how far deliveries are swept")
 	}
 	r := logReader{item: out.Item}
 	return r.seconds(headSequence), r.err
@@ -274,7 +274,7 @@ func (s *Deliveries) SetSwept(ctx context.Context, minute time.Time) error {
 	if err == nil || errors.As(err, &failed) {
 		return nil
 	}
-	return fmt.Errorf("store: note sweep: %w: %w", task.ErrUnavailable, err)
+	return sdkError(err, "note that deliveries are swept to %s", minute.UTC().Format(time.RFC3339))
 }
 
 // Body implements webhook.Bodies.

@@ -2,9 +2,7 @@ package store
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"math/rand/v2"
 	"time"
 
 	"baton/internal/directory"
@@ -13,7 +11,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-	"github.com/aws/smithy-go"
 )
 
 // Directory is the table directory as directory.Store describes it. Safe for concurrent use.
@@ -39,7 +36,7 @@ func NewDirectory(db directoryDB, table string) *Directory { return &Directory{d
 func (d *Directory) get(ctx context.Context, key dirItem) (dirItem, error) {
 	out, err := d.db.GetItem(ctx, &dynamodb.GetItemInput{TableName: &d.table, Key: key, ConsistentRead: aws.Bool(true)})
 	if err != nil {
-		return nil, directoryError("read", err)
+		return nil, sdkError(err, "read %s", dirKeyName(key))
 	}
 	if out.Item == nil {
 		return nil, directory.ErrNotFound
@@ -47,22 +44,19 @@ func (d *Directory) get(ctx context.Context, key dirItem) (dirItem, error) {
 	return out.Item, nil
 }
 
-// dirBatch is how many items a BatchGetItem takes.
-const dirBatch = 100
-
 // getAll reads items as of the latest writes, in the order of their keys; those that aren't there are nil.
 func (d *Directory) getAll(ctx context.Context, keys []dirItem) ([]dirItem, error) {
 	found := map[string]dirItem{}
-	for start := 0; start < len(keys); start += dirBatch {
+	for start := 0; start < len(keys); start += batchSize {
 		asked := types.KeysAndAttributes{
-			ConsistentRead: aws.Bool(true), Keys: keys[start:min(start+dirBatch, len(keys))],
+			ConsistentRead: aws.Bool(true), Keys: keys[start:min(start+batchSize, len(keys))],
 		}
-		for pause := dirFirstPause; len(asked.Keys) > 0; pause *= 2 {
+		for race := task.NewRace(dirPatience); ; {
 			out, err := d.db.BatchGetItem(ctx, &dynamodb.BatchGetItemInput{
 				RequestItems: map[string]types.KeysAndAttributes{d.table: asked},
 			})
 			if err != nil {
-				return nil, directoryError("read", err)
+				return nil, sdkError(err, "read %d items from %s on", len(asked.Keys), dirKeyName(asked.Keys[0]))
 			}
 			for _, it := range out.Responses[d.table] {
 				found[dirKeyText(it)] = it
@@ -70,11 +64,8 @@ func (d *Directory) getAll(ctx context.Context, keys []dirItem) ([]dirItem, erro
 			if asked = out.UnprocessedKeys[d.table]; len(asked.Keys) == 0 {
 				break
 			}
-			if pause > dirLastPause {
-				return nil, fmt.Errorf("store: read directory: %w: throttled", task.ErrUnavailable)
-			}
-			if err := dirPause(ctx, pause); err != nil {
-				return nil, err
+			if err := race.Again(ctx); err != nil { // what was left out was throttled
+				return nil, sdkError(err, "read %d items from %s on", len(asked.Keys), dirKeyName(asked.Keys[0]))
 			}
 		}
 	}
@@ -102,31 +93,25 @@ func (d *Directory) list(ctx context.Context, partition, prefix, after string, l
 	}
 	out, err := d.db.Query(ctx, &in)
 	if err != nil {
-		return nil, false, directoryError("list", err)
+		return nil, false, sdkError(err, "list %s", partition)
 	}
 	return out.Items, out.LastEvaluatedKey != nil, nil
 }
 
-const (
-	dirFirstPause = 25 * time.Millisecond
-	dirLastPause  = time.Second
-)
+// dirPatience is how long transactions of others and throttles are waited out: directories change seldom.
+const dirPatience = 2 * time.Second
 
 // transact commits all writes or none. failed is the position of the first whose condition didn't hold, -1 when it
 // committed. Transactions of others are waited out for about two seconds, then task.ErrConflict.
 func (d *Directory) transact(ctx context.Context, writes ...types.TransactWriteItem) (failed int, err error) {
-	for pause := dirFirstPause; ; pause *= 2 {
+	for race := task.NewRace(dirPatience); ; {
 		_, err := d.db.TransactWriteItems(ctx, &dynamodb.TransactWriteItemsInput{TransactItems: writes})
 		if err == nil {
 			return -1, nil
 		}
-		var canceled *types.TransactionCanceledException
-		if !errors.As(err, &canceled) {
-			return -1, directoryError("write", err)
-		}
 		contended := false
-		for i, reason := range canceled.CancellationReasons {
-			switch code := aws.ToString(reason.Code); {
+		for i, reason := range cancellation(err) {
+			switch code := *reason.Code; {
 			case code == reasonCondition:
 				return i, nil
 			case isContention(code):
@@ -134,15 +119,25 @@ func (d *Directory) transact(ctx context.Context, writes ...types.TransactWriteI
 			}
 		}
 		if !contended {
-			return -1, directoryError("write", err)
+			return -1, sdkError(err, "write %s", dirWriteName(writes[0]))
 		}
-		if pause > dirLastPause {
-			return -1, task.ErrConflict
-		}
-		if err := dirPause(ctx, rand.N(pause)); err != nil {
-			return -1, err
+		if err := race.Again(ctx); err != nil {
+			return -1, fmt.Errorf("store: write %s: %w", dirWriteName(writes[0]), err)
 		}
 	}
+}
+
+// dirWriteName names a transaction by its first write.
+func dirWriteName(w types.TransactWriteItem) string {
+	switch {
+	case w.Put != nil:
+		return dirKeyName(w.Put.Item)
+	case w.Update != nil:
+		return dirKeyName(w.Update.Key)
+	case w.Delete != nil:
+		return dirKeyName(w.Delete.Key)
+	}
+	return dirKeyName(w.ConditionCheck.Key)
 }
 
 // put is a write of a whole item; values are those of the condition.
@@ -160,23 +155,3 @@ const (
 )
 
 func dirVersionIs(v int) dirItem { return dirItem{":v": dirNumber(int64(v))} }
-
-// directoryError is an SDK's error as the directory's callers know it.
-func directoryError(what string, err error) error {
-	var api smithy.APIError
-	if errors.As(err, &api) && api.ErrorCode() == "ValidationException" {
-		return fmt.Errorf("store: %s directory: %w: %w", what, ErrRefused, err)
-	}
-	return fmt.Errorf("store: %s directory: %w: %w", what, task.ErrUnavailable, err)
-}
-
-func dirPause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return fmt.Errorf("%w: %w", task.ErrUnavailable, ctx.Err())
-	case <-timer.C:
-		return nil
-	}
-}

@@ -127,7 +127,7 @@ func (d *Directory) TouchKey(ctx context.Context, id task.ID, at time.Time) erro
 		return nil
 	}
 	if err != nil {
-		return directoryError("note a key's use in", err)
+		return sdkError(err, "note use of key %s", id)
 	}
 	return nil
 }

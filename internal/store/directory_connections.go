@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"fmt"
 
 	"baton/internal/directory"
 	"baton/internal/task"
@@ -50,7 +49,7 @@ func parseConnection(it dirItem) (directory.Connection, error) {
 	version, err := parseRecord(it, &r)
 	id, ok := task.ParseID(r.ID)
 	if err != nil || !ok {
-		return directory.Connection{}, fmt.Errorf("store: connection %q: malformed: %w", r.ID, err)
+		return directory.Connection{}, malformed("connection", r.ID, err)
 	}
 	return directory.Connection{
 		ID: id, Requester: r.Requester.party(), Target: r.Target.party(), State: directory.ConnectionState(r.State),
@@ -130,7 +129,7 @@ func (d *Directory) Connections(
 	}
 	out, err := d.db.Query(ctx, &in)
 	if err != nil {
-		return nil, task.ID{}, directoryError("list connections in", err)
+		return nil, task.ID{}, sdkError(err, "list connections of %s", identity)
 	}
 	keys := make([]dirItem, len(out.Items))
 	for n, it := range out.Items {

@@ -31,7 +31,7 @@ func (d *Directory) CountSends(
 		ReturnValues: types.ReturnValueUpdatedNew,
 	})
 	if err != nil {
-		return 0, directoryError("count in", err)
+		return 0, sdkError(err, "count sends %s %s", kind, identity)
 	}
 	return int(dirNumberOf(out.Attributes["n"])), nil
 }
@@ -47,7 +47,7 @@ func (d *Directory) CountReceived(ctx context.Context, worker task.ID, n int) (d
 		ReturnValues:              types.ReturnValueAllNew,
 	})
 	if err != nil {
-		return directory.Received{}, directoryError("count in", err)
+		return directory.Received{}, sdkError(err, "count what %s received", worker)
 	}
 	return directory.Received{
 		Open: int(dirNumberOf(out.Attributes["o"])), At: dirTime(dirNumberOf(out.Attributes["u"])),
@@ -65,7 +65,7 @@ func (d *Directory) SetOpen(ctx context.Context, worker task.ID, open int, at ti
 		},
 	})
 	if err != nil {
-		return directoryError("count in", err)
+		return sdkError(err, "note open tasks of %s", worker)
 	}
 	return nil
 }

@@ -75,7 +75,7 @@ func (d *Directory) discoverPage(ctx context.Context, partition string, after ta
 	}
 	out, err := d.db.Query(ctx, &in)
 	if err != nil {
-		return nil, task.ID{}, directoryError("discover in", err)
+		return nil, task.ID{}, sdkError(err, "list discoverable agents")
 	}
 	for _, it := range out.Items {
 		id, _ := memberID(it, "")

@@ -85,7 +85,7 @@ func (d *Directory) eachOf(ctx context.Context, partition, prefix string, f func
 	for after, more := "", true; more; {
 		var page []dirItem
 		var err error
-		if page, more, err = d.list(ctx, partition, prefix, after, dirBatch); err != nil {
+		if page, more, err = d.list(ctx, partition, prefix, after, batchSize); err != nil {
 			return err
 		}
 		for _, it := range page {

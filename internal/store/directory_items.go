@@ -43,7 +43,7 @@ func parseOrganization(it dirItem) (directory.Organization, error) {
 	version, err := parseRecord(it, &r)
 	id, ok := task.ParseID(r.ID)
 	if err != nil || !ok {
-		return directory.Organization{}, fmt.Errorf("store: organization %q: malformed: %w", r.ID, err)
+		return directory.Organization{}, malformed("organization", r.ID, err)
 	}
 	return directory.Organization{
 		ID: id, Name: r.Name, Verified: r.Verified, Suspended: r.Suspended, Purging: r.Purging, AWSAccountID: r.AWSAccountID,
@@ -98,7 +98,7 @@ func parseIdentity(it dirItem) (directory.Identity, error) {
 	id, ok := task.ParseID(r.ID)
 	organization, ok2 := task.ParseID(r.Organization)
 	if err != nil || !ok || !ok2 {
-		return directory.Identity{}, fmt.Errorf("store: identity %q: malformed: %w", r.ID, err)
+		return directory.Identity{}, malformed("identity", r.ID, err)
 	}
 	i := directory.Identity{
 		ID: id, Organization: directory.Organization{ID: organization, Suspended: r.Suspended},
@@ -152,7 +152,7 @@ func expiring(k directory.Key, it dirItem) dirItem {
 func parseKey(it dirItem, hash directory.Hash) (k directory.Key, version int, err error) {
 	var r keyRecord
 	if version, err = parseRecord(it, &r); err != nil {
-		return directory.Key{}, 0, fmt.Errorf("store: key %q: malformed: %w", r.ID, err)
+		return directory.Key{}, 0, malformed("key", r.ID, err)
 	}
 	k = directory.Key{
 		Principal: directory.Principal{Kind: directory.Kind(r.Kind), Role: directory.Role(r.Role)}, Hash: hash, Hint: r.Hint,
@@ -182,6 +182,14 @@ func parseRecord(it dirItem, record any) (version int, err error) {
 		return 0, err
 	}
 	return int(dirNumberOf(it["v"])), nil
+}
+
+// malformed says that an item of the directory is none that this code wrote. err may be nil.
+func malformed(what, id string, err error) error {
+	if err == nil {
+		return fmt.Errorf("store: %s %q: malformed", what, id)
+	}
+	return fmt.Errorf("store: %s %q: malformed: %w", what, id, err)
 }
 
 func dirText(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }

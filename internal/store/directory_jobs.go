@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"fmt"
 
 	"baton/internal/directory"
 	"baton/internal/task"
@@ -56,7 +55,7 @@ func (d *Directory) Jobs(ctx context.Context) (jobs []directory.Job, err error) 
 			version, err := parseRecord(it, &r)
 			about, ok := task.ParseID(r.About)
 			if err != nil || !ok {
-				return nil, fmt.Errorf("store: job %q: malformed: %w", after, err)
+				return nil, malformed("job", after, err)
 			}
 			jobs = append(jobs, directory.Job{
 				Kind: directory.JobKind(r.Kind), About: about, CreatedAt: dirTime(r.CreatedAt), Clean: r.Clean, Version: version,

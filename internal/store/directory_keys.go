@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/base64"
 	"strconv"
+	"strings"
 
 	"baton/internal/directory"
 	"baton/internal/task"
@@ -111,5 +112,14 @@ func memberID(it dirItem, mark string) (task.ID, bool) {
 
 func dirKey(p, s string) dirItem { return dirItem{"p": dirText(p), "s": dirText(s)} }
 
-// keyText is an item's key as one string.
+// dirKeyName names an item for the log: a key without its hash.
+func dirKeyName(it dirItem) string {
+	p := dirTextOf(it["p"])
+	if strings.HasPrefix(p, keyMark) {
+		p = keyMark + "…"
+	}
+	return p + " " + dirTextOf(it["s"])
+}
+
+// dirKeyText is an item's key as one string.
 func dirKeyText(it dirItem) string { return dirTextOf(it["p"]) + "\x00" + dirTextOf(it["s"]) }

@@ -26,7 +26,7 @@ func (s *Tasks) Erase(ctx context.Context, t task.Task) error {
 		return err
 	}
 	return erasePartition(ctx, s.db, s.table, partition(taskPartition, t.ID), func(err error) error {
-		return tasksError("erase", t.ID, err)
+		return sdkError(err, "erase task %s", t.ID)
 	})
 }
 
@@ -37,7 +37,7 @@ func (l *Log) Erase(ctx context.Context, organization task.ID) error {
 	if err != nil {
 		return err
 	}
-	failed := func(err error) error { return logError("erase log", organization, err) }
+	failed := func(err error) error { return sdkError(err, "erase log of %s", organization) }
 	for first := int64(0); first <= head.Sequence; first += segment {
 		if err := erasePartition(ctx, l.db, l.table, segmentKey(organization, first), failed); err != nil {
 			return err
@@ -55,7 +55,7 @@ func (s *Deliveries) EraseOf(hooks *Directory) func(ctx context.Context, organiz
 				return fmt.Errorf("store: erase deliveries of %s: %q is no webhook", organization, dirTextOf(it["s"]))
 			}
 			return erasePartition(ctx, s.db, s.table, deliveryPartition(hook), func(err error) error {
-				return fmt.Errorf("store: erase deliveries to %s: %w: %w", hook, task.ErrUnavailable, err)
+				return sdkError(err, "erase deliveries to hook %s", hook)
 			})
 		})
 	}

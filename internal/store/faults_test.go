@@ -19,6 +19,7 @@ import (
 	"baton/internal/webhook"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/smithy-go"
 )
 
 // canceled is how DynamoDB cancels a transaction, with a reason for each action.
@@ -252,6 +253,51 @@ func TestUnavailable(t *testing.T) {
 		}
 		if err := call(); !errors.Is(err, task.ErrUnavailable) {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+	b.faults.Reset()
+}
+
+// What an operator reads names the operation and what it was about, and has the SDK's own words; what callers get has no
+// type of the SDK in it. A request that DynamoDB finds fault with is no matter of the moment.
+func TestErrorsNameWhatFailed(t *testing.T) {
+	b := newBench(t)
+	v := b.send(text("please"))
+	var api smithy.APIError
+	for _, row := range []struct {
+		operation, code string
+		kind            error
+		call            func() error
+		names           string
+	}{
+		{"Query", "AccessDeniedException", task.ErrUnavailable, func() error {
+			_, err := b.tasks.Load(t.Context(), v.ID, false)
+			return err
+		}, "store: load task " + v.ID.String()},
+		{"Query", "AccessDeniedException", task.ErrUnavailable, func() error {
+			_, err := b.List(t.Context(), task.Query{Identity: b.to.Identity, Limit: 5})
+			return err
+		}, "store: list tasks of " + b.to.Identity.String() + " by index received"},
+		{"TransactWriteItems", "AccessDeniedException", task.ErrUnavailable, func() error {
+			_, err := b.Reply(t.Context(), b.as(b.to, v), task.Progress, task.ID{}, text("x"))
+			return err
+		}, "store: save task " + v.ID.String()},
+		{"TransactWriteItems", "ValidationException", store.ErrRefused, func() error {
+			_, err := b.Reply(t.Context(), b.as(b.to, v), task.Progress, task.ID{}, text("x"))
+			return err
+		}, "store: save task " + v.ID.String()},
+	} {
+		b.faults.Reset()
+		b.faults.On(row.operation).Always().Fail(http.StatusBadRequest, row.code)
+		err := row.call()
+		if !errors.Is(err, row.kind) || errors.Is(err, task.ErrUnavailable) != (row.kind == task.ErrUnavailable) || errors.As(err, &api) {
+			t.Errorf("%s: %v", row.code, err)
+			continue
+		}
+		for _, part := range []string{row.names + ": ", "operation error DynamoDB: " + row.operation, row.code} {
+			if !strings.Contains(err.Error(), part) {
+				t.Errorf("no %q in %v", part, err)
+			}
 		}
 	}
 	b.faults.Reset()

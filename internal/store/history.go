@@ -80,7 +80,7 @@ func (s *Tasks) changesFrom(ctx context.Context, id task.ID, from, to, estimate 
 	for next = from; ; {
 		out, err := s.query(ctx, in)
 		if err != nil {
-			return next, false, tasksError("read changes", id, err)
+			return next, false, sdkError(err, "read changes of task %s", id)
 		}
 		for _, item := range out.Items {
 			number, part, err := parseChangeSort((&logReader{item: item}).text(attrSort))

@@ -65,7 +65,7 @@ func parseHook(it dirItem) (webhook.Hook, error) {
 	id, ok := task.ParseID(r.ID)
 	organization, known := task.ParseID(r.Organization)
 	if err != nil || !ok || !known {
-		return webhook.Hook{}, fmt.Errorf("store: webhook %q: malformed: %w", r.ID, err)
+		return webhook.Hook{}, malformed("webhook", r.ID, err)
 	}
 	h := webhook.Hook{
 		ID: id, Organization: organization, URL: r.URL, Events: r.Events, Enabled: r.Enabled, Disabled: r.Disabled,

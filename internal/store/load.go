@@ -56,7 +56,7 @@ func (s *Tasks) load(ctx context.Context, id task.ID, minimal bool) (v task.View
 	for !r.enough() {
 		out, err := s.db.Query(ctx, in)
 		if err != nil {
-			return v, false, tasksError("load", id, err)
+			return v, false, sdkError(err, "load task %s", id)
 		}
 		for _, item := range out.Items {
 			if err := r.take(item); err != nil {

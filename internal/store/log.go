@@ -80,7 +80,7 @@ func (l *Log) head(ctx context.Context, organization task.ID, consistent bool) (
 		TableName: &l.table, Key: logHeadKey(organization), ConsistentRead: &consistent,
 	})
 	if err != nil {
-		return Head{}, logError("read log head", organization, err)
+		return Head{}, sdkError(err, "read log head of %s", organization)
 	}
 	return parseHead(organization, out.Item)
 }
@@ -102,7 +102,7 @@ func (l *Log) headUpdate(ctx context.Context, what string, was Head, update, con
 		now, err = parseHead(was.Organization, failed.Item)
 		return now, false, err
 	case err != nil:
-		return Head{}, false, logError(what, was.Organization, err)
+		return Head{}, false, sdkError(err, "%s of %s", what, was.Organization)
 	}
 	now, err = parseHead(was.Organization, out.Attributes)
 	return now, true, err

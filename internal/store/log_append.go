@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"strings"
 	"time"
 
@@ -30,7 +29,7 @@ func (l *Log) Append(ctx context.Context, was Head, events []task.Event) (now He
 		return Head{}, 0, fmt.Errorf("store: append %d events at once", len(events))
 	}
 	head := was
-	for race := newLogRace(); ; {
+	for race := task.NewRace(task.Patience); ; {
 		pending := unlogged(events)
 		if len(pending) == 0 {
 			return head, found, nil
@@ -48,7 +47,7 @@ func (l *Log) Append(ctx context.Context, was Head, events []task.Event) (now He
 		}
 		reasons := cancellation(err)
 		if reasons == nil {
-			return Head{}, found, logError("append to log", was.Organization, err)
+			return Head{}, found, sdkError(err, "append to log of %s", was.Organization)
 		}
 		progress := false
 		for i, reason := range reasons {
@@ -75,8 +74,8 @@ func (l *Log) Append(ctx context.Context, was Head, events []task.Event) (now He
 		if progress && ctx.Err() == nil {
 			continue
 		}
-		if err := race.again(ctx); err != nil {
-			return Head{}, found, fmt.Errorf("store: append to log of %s: %w", was.Organization, err)
+		if err := race.Again(ctx); err != nil {
+			return Head{}, found, sdkError(err, "append to log of %s", was.Organization)
 		}
 		// An entry that is already there, or a conflict: the head moved.
 		if head, err = l.Head(ctx, was.Organization); err != nil {
@@ -160,25 +159,4 @@ func (l *Log) putNew(item map[string]types.AttributeValue) types.TransactWriteIt
 		TableName: &l.table, Item: stamp(item), ConditionExpression: new("attribute_not_exists(" + attrPartition + ")"),
 		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 	}}
-}
-
-// logRace bounds how long an append is tried again against others: full jitter from 25 ms up to 1 s, for 5 s in all.
-type logRace struct{ pause, spent time.Duration }
-
-func newLogRace() *logRace { return &logRace{pause: 25 * time.Millisecond} }
-
-func (r *logRace) again(ctx context.Context) error {
-	if r.spent >= 5*time.Second {
-		return task.ErrUnavailable
-	}
-	timer := time.NewTimer(rand.N(r.pause))
-	defer timer.Stop()
-	r.spent += r.pause / 2
-	r.pause = min(2*r.pause, time.Second)
-	select {
-	case <-ctx.Done():
-		return fmt.Errorf("%w: %w", task.ErrUnavailable, ctx.Err())
-	case <-timer.C:
-		return nil
-	}
 }

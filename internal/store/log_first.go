@@ -51,7 +51,7 @@ func (l *Log) loggedAt(ctx context.Context, organization task.ID, sequence int64
 	key := logEntryKey(organization, sequence)
 	out, err := l.db.GetItem(ctx, &dynamodb.GetItemInput{TableName: &l.table, Key: key, ConsistentRead: new(true)})
 	if err != nil {
-		return time.Time{}, false, logError("read log", organization, err)
+		return time.Time{}, false, sdkError(err, "read log of %s", organization)
 	}
 	item := out.Item
 	if item == nil {
@@ -70,7 +70,7 @@ func (l *Log) loggedAt(ctx context.Context, organization task.ID, sequence int64
 
 // getSettled reads an item by a transaction, which waits for those that write it.
 func (l *Log) getSettled(ctx context.Context, organization task.ID, key map[string]types.AttributeValue) (map[string]types.AttributeValue, error) {
-	for race := newLogRace(); ; {
+	for race := task.NewRace(task.Patience); ; {
 		out, err := l.db.TransactGetItems(ctx, &dynamodb.TransactGetItemsInput{TransactItems: []types.TransactGetItem{
 			{Get: &types.Get{TableName: &l.table, Key: key}},
 		}})
@@ -78,10 +78,10 @@ func (l *Log) getSettled(ctx context.Context, organization task.ID, key map[stri
 			return out.Responses[0].Item, nil
 		}
 		if reasons := cancellation(err); len(reasons) != 1 || !isContention(*reasons[0].Code) {
-			return nil, logError("read log", organization, err)
+			return nil, sdkError(err, "read log of %s", organization)
 		}
-		if err := race.again(ctx); err != nil {
-			return nil, err
+		if err := race.Again(ctx); err != nil {
+			return nil, sdkError(err, "read log of %s", organization)
 		}
 	}
 }

@@ -109,7 +109,7 @@ func (l *Log) watched(ctx context.Context, what string) (organizations []task.ID
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
 		if err != nil {
-			return nil, logError("list logs", task.ID{}, err)
+			return nil, sdkError(err, "list logs that are %s", what)
 		}
 		for _, item := range page.Items {
 			if id, ok := headOrganization(item); ok {

@@ -47,7 +47,7 @@ func (l *Log) segment(ctx context.Context, organization task.ID, from, to int64,
 			ExclusiveStartKey: start,
 		})
 		if err != nil {
-			return nil, logError("read log", organization, err)
+			return nil, sdkError(err, "read log of %s", organization)
 		}
 		for _, item := range out.Items {
 			e, err := parseEntry(organization, item)

@@ -77,7 +77,7 @@ func (s *Tasks) Renew(ctx context.Context, was task.View, now task.Task) (any, e
 	case errors.As(err, &failed), isConflict(err):
 		return nil, task.ErrStale
 	case err != nil:
-		return nil, tasksError("renew lease", now.ID, err)
+		return nil, sdkError(err, "renew lease of task %s", now.ID)
 	}
 	return next, nil
 }
@@ -102,7 +102,7 @@ func (s *Tasks) readPage(ctx context.Context, t *token) error {
 		TableName: &s.table, ConsistentRead: new(true), Key: taskKey(t.ID, ledgerSortKey((t.spilled-1)/ledgerPage)),
 	})
 	if err != nil {
-		return tasksError("read ledger", t.ID, err)
+		return sdkError(err, "read ledger of task %s", t.ID)
 	}
 	t.page = unpackFingerprints((&logReader{item: out.Item}).bytes(attrFingerprints))
 	return nil

@@ -5,8 +5,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	randv2 "math/rand/v2"
-	"time"
 
 	"baton/internal/task"
 
@@ -62,7 +60,7 @@ func (s *Tasks) put(item map[string]types.AttributeValue, condition string, valu
 // returns why each action did not go. The first item decides: what is known of the others is worth nothing while
 // another write holds that one.
 func (s *Tasks) transact(ctx context.Context, what string, id task.ID, items []types.TransactWriteItem) ([]types.CancellationReason, error) {
-	for pause, spent := firstPause, time.Duration(0); ; {
+	for race := task.NewRace(task.Patience); ; {
 		_, err := s.db.TransactWriteItems(ctx, &dynamodb.TransactWriteItemsInput{TransactItems: items})
 		if err == nil {
 			return nil, nil
@@ -75,26 +73,14 @@ func (s *Tasks) transact(ctx context.Context, what string, id task.ID, items []t
 		switch {
 		case kind == failedCondition:
 			return reasons, nil
-		case kind == failedOtherwise, kind == failedByThrottle && spent >= patience:
-			return nil, tasksError(what, id, err)
-		case spent >= patience:
-			return nil, fmt.Errorf("store: %s of task %s: %w", what, id, task.ErrConflict)
+		case kind == failedOtherwise, kind == failedByThrottle && race.Over():
+			return nil, sdkError(err, "%s task %s", what, id)
 		}
-		if err := sleep(ctx, randv2.N(pause)); err != nil {
-			return nil, tasksError(what, id, err)
+		if err := race.Again(ctx); err != nil {
+			return nil, fmt.Errorf("store: %s task %s: %w", what, id, err)
 		}
-		spent += pause / 2
-		pause = min(2*pause, lastPause)
 	}
 }
-
-// The pauses between tries: full jitter from 25 ms up to 1 s, for 5 s in all. With 100 sends at once into one context,
-// 20 tries lost none where 3 lost 91.
-const (
-	firstPause = 25 * time.Millisecond
-	lastPause  = time.Second
-	patience   = 5 * time.Second
-)
 
 type failure int
 
@@ -130,21 +116,4 @@ func isConflict(err error) bool {
 	var conflict *types.TransactionConflictException
 	var inProgress *types.TransactionInProgressException
 	return errors.As(err, &conflict) || errors.As(err, &inProgress)
-}
-
-// tasksError is an SDK's error as callers know it: whatever it was, a later try may succeed, and the write may have
-// been applied.
-func tasksError(what string, id task.ID, err error) error {
-	return fmt.Errorf("store: %s of task %s: %w: %w", what, id, task.ErrUnavailable, err)
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return nil
-	}
 }

@@ -220,7 +220,7 @@ func (s *stream) read(ctx context.Context, of span, limit int) (heads []head, mo
 	}
 	out, err := s.store.query(ctx, in)
 	if err != nil {
-		return nil, false, tasksError("list", task.ID{}, err)
+		return nil, false, sdkError(err, "list tasks of %s by index %s", task.ID(s.key[:len(task.ID{})]), s.index)
 	}
 	for _, item := range out.Items {
 		h, err := parseTask(item)

@@ -60,7 +60,7 @@ func (s *Tasks) archive(ctx context.Context, h *head, newest task.Change) (map[s
 			},
 		})
 		if err != nil {
-			return nil, tasksError("read words", h.ID, err)
+			return nil, sdkError(err, "read words of task %s", h.ID)
 		}
 		var item map[string]types.AttributeValue
 		if len(out.Items) > 0 {
@@ -86,7 +86,7 @@ func (s *Tasks) archive(ctx context.Context, h *head, newest task.Change) (map[s
 		return nil, err
 	}
 	if last != newest.Number-1 { // what lacks words would deny them
-		return nil, tasksError("read words", h.ID, errors.New("changes are missing"))
+		return nil, sdkError(errors.New("changes are missing"), "read words of task %s", h.ID)
 	}
 	addWords(a, newest.Message)
 	a.Number = newest.Number

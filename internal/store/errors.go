@@ -18,6 +18,7 @@ const (
 	reasonNone      = "None"
 	reasonCondition = "ConditionalCheckFailed"
 	reasonConflict  = "TransactionConflict"
+	reasonInvalid   = "ValidationError"
 )
 
 // isContention says whether a cancellation reason is a matter of the moment: another transaction, or too many.
@@ -43,13 +44,24 @@ func cancellation(err error) []types.CancellationReason {
 	return canceled.CancellationReasons
 }
 
-// logError is an SDK's error as the log's callers know it: only what is wrong with the request itself is refused, and
-// everything else, missing rights included, passes by itself or by repair.
-func logError(what string, organization task.ID, err error) error {
+// sdkError is an SDK's error as this room's callers know it: of the operation that format and about name, task.ErrUnavailable,
+// or ErrRefused for what is wrong with the request itself. Everything else, missing rights included, passes by itself or by
+// repair; a write may have been applied all the same. The SDK's own error is told of in the text alone.
+func sdkError(err error, format string, about ...any) error {
 	kind := task.ErrUnavailable
-	var api smithy.APIError
-	if errors.As(err, &api) && api.ErrorCode() == "ValidationException" {
+	if isRefusal(err) {
 		kind = ErrRefused
 	}
-	return fmt.Errorf("store: %s of %s: %w: %w", what, organization, kind, err)
+	return fmt.Errorf("store: %s: %w: %v", fmt.Sprintf(format, about...), kind, err)
+}
+
+// isRefusal says whether DynamoDB found fault with the request, or with one action of a transaction.
+func isRefusal(err error) bool {
+	for _, reason := range cancellation(err) {
+		if *reason.Code == reasonInvalid {
+			return true
+		}
+	}
+	var api smithy.APIError
+	return errors.As(err, &api) && api.ErrorCode() == "ValidationException"
 }
