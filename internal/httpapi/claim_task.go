@@ -67,6 +67,9 @@ func ClaimTask(e *Edge, tasks Claimer) Handler {
 		viewer := task.Viewer{Identity: worker.ID, Organization: worker.Organization.ID, Side: task.Received}
 		held := min(time.Duration(wait)*time.Second, heldAtMost)
 		claimed, err := tasks.Claim(c, viewer, most, time.Duration(lease)*time.Second, held)
+		if err == nil && held > 0 {
+			err = c.still()
+		}
 		if err != nil {
 			return answer{}, err
 		}

@@ -262,6 +262,8 @@ func (c *call) messageID(fromBody *string) (string, error) {
 	switch {
 	case !there && fromBody == nil:
 		return "", nil
+	case c.repeats("idempotency-key"): // of two ids neither is the one
+		return "", invalid("Idempotency-Key", "is given more than once")
 	case there && fromBody != nil && header != *fromBody:
 		return "", invalid("Idempotency-Key", "and message_id are the same thing and must agree")
 	}

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/url"
 	"runtime/debug"
 	"slices"
@@ -146,14 +147,50 @@ func (e *Edge) authenticate(c *call) (directory.Principal, error) {
 	return e.Directory.Authenticate(c, secret)
 }
 
-// lower has the headers by their name in lower case, as HTTP/2 has them anyway. Of a repeated one the last counts, as
-// for the gateway.
+// still is nil while the key of a call that was held is good: what is told at its end is told as of then.
+// ErrUnauthenticated, ErrUnavailable.
+func (c *call) still() error {
+	_, err := c.edge.authenticate(c)
+	return err
+}
+
+// lower has the headers by their name in lower case, as HTTP/2 has them anyway. A repeated one, in whatever case, is the
+// list of its values (RFC 9110, 5.3): so If-Match and Prefer may be repeated, and two keys, two agents or two media types
+// are none, instead of the one that a proxy before us did not look at.
 func lower(r events.APIGatewayProxyRequest) map[string]string {
-	header := make(map[string]string, len(r.Headers))
-	for name, value := range r.Headers {
-		header[strings.ToLower(name)] = value
+	all := map[string][]string{}
+	for _, name := range slices.Sorted(maps.Keys(r.MultiValueHeaders)) {
+		all[strings.ToLower(name)] = append(all[strings.ToLower(name)], r.MultiValueHeaders[name]...)
+	}
+	if len(all) == 0 { // the gateway fills both
+		for _, name := range slices.Sorted(maps.Keys(r.Headers)) {
+			all[strings.ToLower(name)] = append(all[strings.ToLower(name)], r.Headers[name])
+		}
+	}
+	header := make(map[string]string, len(all))
+	for name, values := range all {
+		header[name] = strings.Join(values, ", ")
 	}
 	return header
+}
+
+// repeats says whether a header, named in lower case, is there more than once.
+func (c *call) repeats(header string) bool {
+	n := 0
+	for name, values := range c.request.MultiValueHeaders {
+		if strings.ToLower(name) == header {
+			n += len(values)
+		}
+	}
+	if n > 0 {
+		return n > 1
+	}
+	for name := range c.request.Headers {
+		if strings.ToLower(name) == header {
+			n++
+		}
+	}
+	return n > 1
 }
 
 func queryOf(r events.APIGatewayProxyRequest) (query url.Values, repeated []string) {

@@ -35,7 +35,10 @@ func ReadTask(e *Edge, workers Workers, tasks Tasks) Handler {
 			if wait == 0 {
 				return tasks.Read(c, viewer, id, false)
 			}
-			return tasks.Wait(c, viewer, id, wait)
+			if v, err = tasks.Wait(c, viewer, id, wait); err == nil {
+				err = c.still()
+			}
+			return v, err
 		}
 		v, err := read()
 		if err != nil {

@@ -87,7 +87,7 @@ func (c *call) send(workers Workers, tasks Tasks) (a answer, gone bool, err erro
 	}
 	if wait > 0 && v.State.Waiting() {
 		viewer := task.Viewer{Identity: from.ID, Organization: from.Organization.ID, Side: task.Sent}
-		if later, err := tasks.Wait(c, viewer, v.ID, wait); err == nil { // the task is sent, whatever becomes of waiting
+		if later, err := tasks.Wait(c, viewer, v.ID, wait); err == nil && c.still() == nil { // the task is sent, whatever becomes of waiting
 			v = later
 			v.Minimal = send.Minimal
 		}

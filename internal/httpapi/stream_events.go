@@ -61,6 +61,9 @@ func (c *call) tell(ctx context.Context, w io.Writer, events Events, r reading) 
 		until = c.edge.Now()
 	}
 	err := events.Follow(ctx, r.EventQuery, r.from, until, idleAfter, func(e *task.Event, behind task.Position) error {
+		if err := c.still(); err != nil {
+			return err
+		}
 		cursor := c.sealPosition(behind, r.list)
 		if e == nil {
 			_, err := fmt.Fprintf(w, ": nothing new\nid: %s\n\n", cursor)

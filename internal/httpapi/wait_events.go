@@ -27,6 +27,9 @@ func WaitEvents(e *Edge, events Events) StreamHandler {
 			return answer{}, nil, err
 		}
 		found, next, err := events.Wait(c, r.EventQuery, r.from, most)
+		if err == nil {
+			err = c.still()
+		}
 		if err != nil {
 			return answer{}, nil, err
 		}
