@@ -165,6 +165,26 @@ func TestDoesNotWaitPastTheDeadline(t *testing.T) {
 	}
 }
 
+// Retry-After may be a date, and one that is over a minute away is for the caller to wait for.
+func TestALongRetryAfterIsTheCallers(t *testing.T) {
+	for _, row := range []struct {
+		header      string
+		least, most time.Duration
+	}{
+		{"61", 61 * time.Second, 61 * time.Second},
+		{time.Now().Add(2 * time.Minute).UTC().Format(http.TimeFormat), 90 * time.Second, 2 * time.Minute},
+	} {
+		url, seen := serve(t, problem(429, client.CodeThrottled, row.header), ok(`{}`))
+		ctx, stop := context.WithTimeout(t.Context(), 5*time.Minute)
+		defer stop()
+		_, err := client.New(url, key).Task(ctx, "t1")
+		var refused *client.Error
+		if !errors.As(err, &refused) || refused.RetryAfter < row.least || refused.RetryAfter > row.most || len(seen()) != 1 {
+			t.Errorf("Retry-After: %s: %v after %d attempts", row.header, err, len(seen()))
+		}
+	}
+}
+
 func TestRefusalsAreNotRepeated(t *testing.T) {
 	for _, code := range []string{client.CodeTerminal, client.CodeLimitReached, client.CodeLeaseLost} {
 		url, seen := serve(t, problem(409, code, ""))

@@ -98,6 +98,7 @@ func TestLists(t *testing.T) {
 		{search + "?since=" + at(0) + "&direction=outbound", "asker", append([]string{sent[5]}, sent[:3]...)},
 		{search + "?since=0001-01-01T00:00:00Z", "asker", moved},
 		{search + "?since=1960-01-01T00:00:00Z", "asker", moved},
+		{search + "?since=2020-01-01T00:00:00+01:00&limit=2", "asker", moved}, // its plus is a space
 		{search + "?since=9999-12-31T23:59:59.999Z", "asker", nil},
 		{search + "?since=" + url.QueryEscape(back["updated_at"].(string)), "asker", moved[:1]}, // strictly after
 		{search + "?created_since=" + url.QueryEscape(back["created_at"].(string)) + "&direction=inbound", "asker", moved[1:2]},

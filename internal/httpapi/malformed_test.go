@@ -193,6 +193,55 @@ func TestMalformedBodies(t *testing.T) {
 	}
 }
 
+// TestBodiesOfWhichNoFieldIsWrongAlone has what is JSON of the right types all the same and yet means nothing.
+func TestBodiesOfWhichNoFieldIsWrongAlone(t *testing.T) {
+	w := newWorld(t)
+	id := w.sent()
+	send := sample{"POST", "/v1/a2a/tasks", "asker", `{"target_handle":"helper"`}
+	add := sample{"POST", "/v1/a2a/tasks/" + id + "/messages", "asker", `{"metadata":{}`}
+	reply := sample{"POST", "/v1/a2a/tasks/" + id + "/reply", "helper", `{"intent":"progress"`}
+	for _, row := range []struct {
+		of            []sample
+		fields, wrong string
+	}{
+		{[]sample{send, add, reply}, ``, "message"},
+		{[]sample{send, add, reply}, `,"message":null,"parts":null`, "message"},
+		{[]sample{send, add, reply}, `,"message":"x","parts":[{"text":"x"}]`, "message"},
+		{[]sample{send, add, reply}, `,"parts":[{"text":"x","data":1}]`, "parts[0]"},
+		{[]sample{send, add, reply}, `,"parts":[{"text":"x"},{"metadata":{}}]`, "parts[1]"},
+		{[]sample{send, add, reply}, `,"parts":[{"text":"x","metadata":[]}]`, "parts[0].metadata"},
+		{[]sample{send, add, reply}, `,"parts":[{"file":{}}]`, "parts[0].file"},
+		{[]sample{send, add, reply}, `,"parts":[{"file":{"name":"a","mime":"text/plain"}}]`, "parts[0].file"},
+		{[]sample{send, add, reply}, `,"parts":[{"file":{"uri":"https://example.com","bytes":"eA=="}}]`, "parts[0].file"},
+		{[]sample{send, add, reply}, `,"parts":[{"file":{"uri":""}}]`, "parts[0].file.uri"},
+		{[]sample{send, add, reply}, `,"parts":[{"file":{"bytes":"eA==","name":""}}]`, "parts[0].file.name"},
+		{[]sample{send, add, reply}, `,"parts":[{"file":{"bytes":"x"}}]`, "parts[0].file.bytes"},
+		{[]sample{send, add, reply}, `,"parts":[{"file":{"bytes":"eA="}}]`, "parts[0].file.bytes"},
+		{[]sample{send, add, reply}, `,"parts":[{"file":{"bytes":"eB=="}}]`, "parts[0].file.bytes"}, // another x
+		{[]sample{send, add, reply}, `,"message":"x","extensions":["a",""]`, "extensions[1]"},
+		{[]sample{send, add, reply}, `,"message":"x","reference_task_ids":["",null]`, "reference_task_ids[0]"},
+		{[]sample{send, reply}, `,"message":"x","metadata":[1]`, "metadata"},
+		{[]sample{send}, `,"message":"x","target_identity_id":"` + w.helper.ID.String() + `"`, "target_handle"},
+		{[]sample{send}, `,"message":"x","context_id":"x"`, "context_id"},
+		{[]sample{add}, `,"message":"x","intent":"progress"`, "intent"},
+		{[]sample{reply}, `,"message":"x","lease_id":"x"`, "lease_id"},
+		{[]sample{{"POST", "/v1/a2a/tasks", "asker", `{"message":"x"`}}, ``, "target_handle"},
+		{[]sample{{"POST", "/v1/a2a/tasks", "asker", `{"message":"x"`}}, `,"target_handle":"a b"`, "target_handle"},
+		{[]sample{{"POST", "/v1/a2a/tasks", "asker", `{"message":"x"`}}, `,"target_identity_id":"helper"`, "target_identity_id"},
+		{[]sample{{"POST", "/v1/agents/helper/tasks", "asker", `{"message":"x"`}}, `,"target_handle":"helper"`, "target_handle"},
+		{[]sample{{"POST", reply.path, "helper", `{"message":"x"`}}, ``, "intent"},
+		{[]sample{{"POST", reply.path, "helper", `{"message":"x"`}}, `,"intent":"cancel"`, "intent"},
+	} {
+		for _, s := range row.of {
+			body := s.body + row.fields + "}"
+			a := w.do(request{method: s.method, path: s.path, as: s.as, body: body})
+			if a.status != 400 || w.problem(a).Errors[0].Field != row.wrong {
+				t.Errorf("%s %s: %d %s, want one about %s", s.path, body, a.status, a.body, row.wrong)
+			}
+		}
+	}
+}
+
 // FuzzBody throws bytes at every endpoint that takes a body: whatever comes, the answer is the task or a whole problem
 // document that is not ours to blame for.
 func FuzzBody(f *testing.F) {

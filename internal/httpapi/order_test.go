@@ -35,12 +35,17 @@ func TestOrderOfAnswers(t *testing.T) {
 		{"the version, before the state", request{"POST", "/v1/a2a/tasks/" + id + "/reply", "helper", `{"intent":"fail","message":"x"}`, stale}, "precondition_failed"},
 		{"the state", request{"POST", "/v1/a2a/tasks/" + id + "/reply", "helper", `{"intent":"fail","message":"x"}`, map[string]string{"If-Match": `"2"`}}, "task_terminal"},
 
+		{"reply: only a progress with a lease may go without a message", request{"POST", "/v1/a2a/tasks/" + id + "/reply", "helper", `{"intent":"complete","lease_id":"` + nowhere + `"}`, nil}, "invalid_request"},
+
 		{"send: the body, before the worker", request{"POST", "/v1/a2a/tasks", "asker", `{"target_handle":"nobody","message":1}`, nil}, "invalid_request"},
 		{"send: the callee, before the body", request{"POST", "/v1/agents/nobody/tasks", "asker", `{`, nil}, "not_found"},
 		{"send: a malformed callee, before the body", request{"POST", "/v1/agents/-/tasks", "asker", `{`, nil}, "not_found"},
 		{"send: the worker, before the role", request{"POST", "/v1/a2a/tasks", "viewer", `{"target_handle":"nobody","message":"x"}`, map[string]string{"X-Act-As-Identity": "asker"}}, "not_found"},
 		{"send: the role, before admission", request{"POST", "/v1/a2a/tasks", "viewer", `{"target_handle":"stranger","message":"x"}`, map[string]string{"X-Act-As-Identity": "asker"}}, "forbidden"},
 		{"send: admission", request{"POST", "/v1/a2a/tasks", "asker", `{"target_handle":"stranger","message":"x"}`, nil}, "not_admitted"},
+		{"send: to itself", request{"POST", "/v1/a2a/tasks", "asker", `{"target_handle":"@Asker","message":"x"}`, nil}, "invalid_request"},
+		{"send: to itself, by its id", request{"POST", "/v1/a2a/tasks", "asker", `{"target_identity_id":"` + w.asker.ID.String() + `","message":"x"}`, nil}, "invalid_request"},
+		{"send: to itself, by the path", request{"POST", "/v1/agents/asker/tasks", "asker", `{"message":"x"}`, nil}, "invalid_request"},
 		{"send: no agent named, before the body", request{"POST", "/v1/a2a/tasks", "member", `{`, nil}, "invalid_request"},
 		{"send: a malformed agent in the header", request{"POST", "/v1/a2a/tasks", "member", `{"target_handle":"helper","message":"x"}`, map[string]string{"X-Act-As-Identity": "-"}}, "invalid_request"},
 		{"send: an unknown agent in the header, before the body", request{"POST", "/v1/a2a/tasks", "member", `{`, map[string]string{"X-Act-As-Identity": "nobody"}}, "not_found"},
@@ -95,6 +100,7 @@ func TestOrderOfAnswers(t *testing.T) {
 		{"connection: the target, before the role", request{"POST", "/v1/a2a/connections", "viewer", `{"target_handle":"nobody"}`, map[string]string{"X-Act-As-Identity": "asker"}}, "not_found"},
 		{"access: a rule, before the role", request{"PUT", "/v1/identities/asker/a2a/access", "viewer", `{"rules":[{"effect":"maybe","verified":true}]}`, nil}, "invalid_request"},
 		{"access: a rule, before whose they are", request{"PUT", "/v1/identities/asker/a2a/access", "helper", `{"rules":[{"effect":"deny"}]}`, nil}, "invalid_request"},
+		{"read: an unknown callee by id, before the query", request{"GET", "/v1/agents/" + nowhere + "/tasks/" + id + "?wait=x", "asker", "", nil}, "not_found"},
 		{"read: a callee who is not the target", request{"GET", "/v1/agents/asker/tasks/" + id, "helper", "", nil}, "not_found"},
 	}
 	for _, r := range rows {

@@ -2,7 +2,9 @@ package httpapi_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -63,6 +65,7 @@ func TestSendsThatAreTooMany(t *testing.T) {
 type losing struct {
 	*task.Service
 	waited []time.Duration
+	broken error // what waits fail with
 }
 
 func (l *losing) AddMessage(context.Context, task.Edit, task.Draft) (task.View, error) {
@@ -71,6 +74,9 @@ func (l *losing) AddMessage(context.Context, task.Edit, task.Draft) (task.View, 
 
 func (l *losing) Wait(ctx context.Context, v task.Viewer, id task.ID, most time.Duration) (task.View, error) {
 	l.waited = append(l.waited, most)
+	if l.broken != nil {
+		return task.View{}, l.broken
+	}
 	return l.Read(ctx, v, id, false)
 }
 
@@ -85,6 +91,38 @@ func TestAConflictSaysWhenToComeAgain(t *testing.T) {
 	a := w.do(request{method: "POST", path: "/v1/a2a/tasks/" + w.sent() + "/messages", as: "asker", body: `{"message":"x"}`})
 	if p := w.problem(a); a.status != 409 || p.Code != "a2a.conflict" || a.header["Retry-After"] != "1" {
 		t.Errorf("%d %s %v", a.status, p.Code, a.header)
+	}
+}
+
+// broken is a service that fails in a way that nobody thought of.
+type broken struct {
+	*task.Service
+	fail func() error
+}
+
+func (b *broken) AddMessage(context.Context, task.Edit, task.Draft) (task.View, error) {
+	return task.View{}, b.fail()
+}
+
+// TestAFaultOfOursTellsItsCauseToTheLogOnly (contract section 6).
+func TestAFaultOfOursTellsItsCauseToTheLogOnly(t *testing.T) {
+	w := newWorld(t)
+	const inside = "arn:aws:dynamodb:tasks"
+	id := w.sent()
+	for name, fail := range map[string]func() error{
+		"an error": func() error { return errors.New(inside) },
+		"a panic":  func() error { panic(inside) },
+	} {
+		w.handlers["add-message"] = httpapi.AddMessage(w.edge, &broken{w.tasks, fail})
+		w.log.take()
+		add := request{method: "POST", path: "/v1/a2a/tasks/" + id + "/messages", body: `{"message":"x"}`}
+		a := w.invoke("add-message", add.event(w.key["asker"])) // none of the answers that are documented
+		if p := w.problem(a); a.status != 500 || p.Code != "a2a.internal" || strings.Contains(a.body, "arn") || strings.Contains(a.body, ".go") {
+			t.Errorf("%s: %d %s", name, a.status, a.body)
+		}
+		if log := w.log.take(); !strings.Contains(log, inside) {
+			t.Errorf("%s: the log has %s", name, log)
+		}
 	}
 }
 
@@ -103,6 +141,17 @@ func TestWaitsAreHeld25Seconds(t *testing.T) {
 		if got := fmt.Sprint(l.waited); got != want {
 			t.Errorf("wait=%s is held for %s, want %s", asked, got, want)
 		}
+	}
+	for range 2 { // a repetition waits, too
+		l.waited = nil
+		w.object(w.do(request{method: "POST", path: "/v1/a2a/tasks?wait=24", as: "asker", body: `{"target_handle":"helper","message":"x","message_id":"again"}`}))
+		if got := fmt.Sprint(l.waited); got != "[24s]" {
+			t.Errorf("a send with an id is held for %s", got)
+		}
+	}
+	l.broken = fmt.Errorf("wait: %w", task.ErrUnavailable)
+	if a := w.do(request{method: "POST", path: "/v1/a2a/tasks?wait=1", as: "asker", body: `{"target_handle":"helper","message":"x"}`}); a.status != 201 {
+		t.Errorf("a send whose wait fails is a send: %d %s", a.status, a.body)
 	}
 	for body, want := range map[string]string{
 		``: "[1ns 5m0s 0s]", `{}`: "[1ns 5m0s 0s]", `{"wait":30}`: "[1ns 5m0s 25s]", `{"wait":0,"max":10,"lease_seconds":30}`: "[10ns 30s 0s]",
