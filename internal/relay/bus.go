@@ -3,6 +3,7 @@ package relay
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"time"
 
@@ -44,20 +45,19 @@ const (
 )
 
 // Send puts events on their organization's bus, in their order, and returns the first sequence that the bus did not
-// take after several tries, 0 when it took all. Only entries that failed are sent again. With legacy each event of the
-// type EventSentUpdated goes out a second time as EventUpdated.
+// take after several tries, with why, which is for the log; 0 when it took all. Only entries that failed are sent again.
+// With legacy each event of the type EventSentUpdated goes out a second time as EventUpdated.
 //
 // A bus that does not exist takes everything and drops it, as EventBridge does; Describe tells.
-func (b *Buses) Send(ctx context.Context, organization task.ID, events []task.Event, legacy bool) (failed int64) {
+func (b *Buses) Send(ctx context.Context, organization task.ID, events []task.Event, legacy bool) (failed int64, why error) {
 	pending := b.entries(organization, events, legacy)
 	pause := firstPause
 	for try := 1; ; try++ {
-		pending = b.put(ctx, pending)
-		if len(pending) == 0 {
-			return 0
+		if pending, why = b.put(ctx, pending); len(pending) == 0 {
+			return 0, nil
 		}
 		if try == sendTries || sleep(ctx, pause/2+rand.N(pause/2)) != nil {
-			return first(pending)
+			return first(pending), why
 		}
 		pause *= 2
 	}
@@ -87,8 +87,8 @@ func (b *Buses) entries(organization task.ID, events []task.Event, legacy bool) 
 	return out
 }
 
-// put sends each entry once and returns those that were not taken, in their order.
-func (b *Buses) put(ctx context.Context, pending []outgoing) (failed []outgoing) {
+// put sends each entry once and returns those that were not taken, in their order, and why the last of them was not.
+func (b *Buses) put(ctx context.Context, pending []outgoing) (failed []outgoing, why error) {
 	for len(pending) > 0 {
 		n := callful(pending)
 		call := make([]types.PutEventsRequestEntry, n)
@@ -98,13 +98,27 @@ func (b *Buses) put(ctx context.Context, pending []outgoing) (failed []outgoing)
 		out, err := b.client.PutEvents(ctx, &eventbridge.PutEventsInput{Entries: call})
 		for i := range call {
 			// Each entry has a result of its own: the call succeeds when all entries fail.
-			if err != nil || i >= len(out.Entries) || out.Entries[i].ErrorCode != nil {
-				failed = append(failed, pending[i])
+			if refused := refusal(out, i, err); refused != nil {
+				failed, why = append(failed, pending[i]), refused
 			}
 		}
 		pending = pending[n:]
 	}
-	return failed
+	return failed, why
+}
+
+// refusal is why an entry of a call was not taken, nil when it was.
+func refusal(out *eventbridge.PutEventsOutput, entry int, err error) error {
+	switch {
+	case err != nil:
+		return fmt.Errorf("relay: put events on bus: %w", err)
+	case entry >= len(out.Entries):
+		return errors.New("relay: put events on bus: an entry without a result")
+	case out.Entries[entry].ErrorCode != nil:
+		e := out.Entries[entry]
+		return fmt.Errorf("relay: put events on bus: %s: %s", *e.ErrorCode, aws.ToString(e.ErrorMessage))
+	}
+	return nil
 }
 
 // callful is how many of the entries go into one call.
@@ -137,9 +151,9 @@ func (b *Buses) Describe(ctx context.Context, organization task.ID) (made time.T
 	case errors.As(err, &missing):
 		return time.Time{}, false, nil
 	case err != nil:
-		return time.Time{}, false, err
+		return time.Time{}, false, fmt.Errorf("relay: describe bus %s: %w", name, err)
 	case out.CreationTime == nil:
-		return time.Time{}, true, errors.New("relay: bus without a creation time")
+		return time.Time{}, true, fmt.Errorf("relay: bus %s has no creation time", name)
 	}
 	return out.CreationTime.UTC().Truncate(time.Millisecond), true, nil
 }

@@ -2,7 +2,6 @@ package relay
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"time"
 
@@ -46,7 +45,7 @@ func (c *Checker) One(ctx context.Context, organization task.ID) error {
 	made, there, err := c.buses.Describe(ctx, organization)
 	switch {
 	case err != nil:
-		return fmt.Errorf("relay: look for bus of %s: %w", organization, err)
+		return err
 	case !there:
 		slog.WarnContext(ctx, "bus is gone", "organization_id", organization.String(), "from", head.BusOK+1)
 		measureGone(organization)

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
+	"log/slog"
+	"regexp"
 	"testing"
 	"time"
 
@@ -62,6 +64,9 @@ func TestABusThatFailsIsMeasured(t *testing.T) {
 	w.listen(good)
 	w.listen(bad)
 	w.faults.On("PutEvents").Containing(bad.String()).Always().Fail(500, "InternalFailure")
+	var log bytes.Buffer
+	defer slog.SetDefault(slog.Default())
+	slog.SetDefault(slog.New(slog.NewTextHandler(&log, nil)))
 	got := measured(t, func() {
 		w.deliver(w.talk(good, good).next(task.CauseSent, "x"), w.talk(bad, bad).next(task.CauseSent, "x"))
 		w.unpark.One(t.Context(), bad)
@@ -71,5 +76,10 @@ func TestABusThatFailsIsMeasured(t *testing.T) {
 	}
 	if got["BusEventsWaiting of "+bad.String()] != 1 {
 		t.Errorf("waiting: %v", got)
+	}
+	for _, line := range []string{"bus parked", "bus refuses"} {
+		if !regexp.MustCompile(line + `".*organization_id=` + bad.String() + `.*PutEvents.*InternalFailure`).MatchString(log.String()) {
+			t.Errorf("no line %q says why:\n%s", line, log.String())
+		}
 	}
 }

@@ -27,7 +27,7 @@ func NewReplayer(log *store.Log, buses *Buses, organizations Organizations) *Rep
 // task.ErrUnavailable.
 func (p *Replayer) Replay(ctx context.Context, organization task.ID, from, to int64) (sent int, next int64, err error) {
 	if _, there, err := p.buses.Describe(ctx, organization); err != nil {
-		return 0, from, fmt.Errorf("relay: replay: %w: %w", task.ErrUnavailable, err)
+		return 0, from, fmt.Errorf("relay: replay: %w: %v", task.ErrUnavailable, err)
 	} else if !there {
 		return 0, from, ErrNoBus
 	}
@@ -62,8 +62,8 @@ func (p *Replayer) Replay(ctx context.Context, organization task.ID, from, to in
 		for i := range entries {
 			entries[i].Replay = true
 		}
-		if failed := p.buses.Send(ctx, organization, entries, legacy); failed != 0 {
-			return sent + int(failed-next), failed, fmt.Errorf("relay: replay: %w: the bus refuses", task.ErrUnavailable)
+		if failed, why := p.buses.Send(ctx, organization, entries, legacy); failed != 0 {
+			return sent + int(failed-next), failed, fmt.Errorf("relay: replay: %w: %v", task.ErrUnavailable, why)
 		}
 		sent += len(entries)
 		next = entries[len(entries)-1].Sequence + 1

@@ -2,6 +2,7 @@ package relay
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -110,19 +111,22 @@ func (r *Relay) publish(ctx context.Context, head store.Head, events []task.Even
 	}
 	defer cancel()
 	start := time.Now()
-	failed := r.buses.Send(sending, head.Organization, direct, legacy)
+	failed, why := r.buses.Send(sending, head.Organization, direct, legacy)
 	measureSent(head.Organization, len(direct), failed != 0, time.Since(start))
 	if failed == 0 && repeated {
 		// The round that looks after buses has perhaps passed these entries by already, while they were not yet sent:
 		// whether the bus was there for them must be known here.
 		made, there, err := r.buses.Describe(sending, head.Organization)
-		if err != nil || !there || !head.BusMade.IsZero() && !made.Equal(head.BusMade) {
-			failed = direct[0].Sequence
+		switch {
+		case err != nil:
+			failed, why = direct[0].Sequence, err
+		case !there, !head.BusMade.IsZero() && !made.Equal(head.BusMade):
+			failed, why = direct[0].Sequence, errors.New("relay: the bus is gone, or another than before")
 		}
 	}
 	if failed == 0 {
 		return nil
 	}
-	slog.WarnContext(ctx, "bus parked", "organization_id", head.Organization.String(), "from", failed)
+	slog.WarnContext(ctx, "bus parked", "organization_id", head.Organization.String(), "from", failed, "error", why)
 	return r.log.Park(ctx, head.Organization, failed)
 }

@@ -81,7 +81,6 @@ func (u *Unparker) One(ctx context.Context, organization task.ID) error {
 			}
 		}
 		if refused {
-			slog.WarnContext(ctx, "bus refuses", "organization_id", organization.String(), "from", next)
 			return nil
 		}
 	}
@@ -103,7 +102,7 @@ func (u *Unparker) ensureBus(ctx context.Context, head store.Head) (store.Head, 
 	}
 	switch {
 	case err != nil:
-		return head, fmt.Errorf("relay: look for bus: %w", err)
+		return head, fmt.Errorf("relay: unpark: %w", err)
 	case !there:
 		return head, ErrNoBus
 	}
@@ -128,9 +127,10 @@ func (u *Unparker) sendPortion(ctx context.Context, head store.Head, legacy bool
 		return 0, err
 	}
 	start := time.Now()
-	failed := u.buses.Send(ctx, head.Organization, entries, legacy)
+	failed, why := u.buses.Send(ctx, head.Organization, entries, legacy)
 	measureSent(head.Organization, len(entries), failed != 0, time.Since(start))
 	if failed != 0 {
+		slog.WarnContext(ctx, "bus refuses", "organization_id", head.Organization.String(), "from", failed, "error", why)
 		return failed, nil
 	}
 	return entries[len(entries)-1].Sequence + 1, nil
