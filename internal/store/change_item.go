@@ -106,8 +106,11 @@ func parseChangeHead(item map[string]types.AttributeValue) (changeParts, error) 
 	}
 	u := unpacker{b: r.bytes(attrChange)}
 	malformed := fmt.Errorf("store: change %d of task %s is malformed", number, id)
-	if !readable(u.uint(1)) || part != 0 {
+	if len(u.b) == 0 || part != 0 {
 		return changeParts{}, malformed
+	}
+	if err := knownVersion(u.uint(1)); err != nil {
+		return changeParts{}, fmt.Errorf("store: change %d of task %s: %w", number, id, err)
 	}
 	cause, state := int(u.uint(1)), stateOfCode[byte(u.uint(1))]
 	on := u.uint(2)

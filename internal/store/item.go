@@ -143,8 +143,11 @@ func parseTask(item map[string]types.AttributeValue) (head, error) {
 	r := logReader{item: item}
 	u := unpacker{b: r.bytes(attrHead)}
 	received, sent, updated := r.bytes(attrReceived), r.bytes(attrSent), r.bytes(attrUpdated)
-	if len(received) != 17 || len(sent) != 17 || len(updated) != positionSize || !readable(u.uint(1)) {
+	if len(received) != 17 || len(sent) != 17 || len(updated) != positionSize || len(u.b) == 0 {
 		return head{}, fmt.Errorf("store: head of task %s is malformed", id)
+	}
+	if err := knownVersion(u.uint(1)); err != nil {
+		return head{}, fmt.Errorf("store: head of task %s: %w", id, err)
 	}
 	on := u.uint(2)
 	flag := func(bit int) bool { return on&(1<<bit) != 0 }

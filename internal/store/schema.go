@@ -33,10 +33,13 @@ func known(item map[string]types.AttributeValue) error {
 	if v, said := item[attrSchema]; said {
 		version = dirNumberOf(v)
 	}
-	if !readable(uint64(version)) {
-		return fmt.Errorf("layout %d, and %d to %d are known", version, oldestSchema, schema)
-	}
-	return nil
+	return knownVersion(uint64(version))
 }
 
-func readable(version uint64) bool { return oldestSchema <= version && version <= schema }
+// knownVersion is nil for a version that is read here.
+func knownVersion(version uint64) error {
+	if oldestSchema <= version && version <= schema {
+		return nil
+	}
+	return fmt.Errorf("layout %d, and %d to %d are known", version, oldestSchema, schema)
+}
