@@ -60,6 +60,9 @@ func (w *wrap) alarms() []alarm {
 			one("AWS/ApiGateway", "5XXError", api, "Sum"), "", when{5, 2, 60}, takesNewCodeBack},
 		{"faults", "Functions answer 500 or 503; the log lines with level ERROR have the causes.",
 			sum("Faults"), "", when{5, 2, 60}, takesNewCodeBack},
+		// No time mends one, and what is done beside a request fails without a trace in its answer.
+		{"denied-calls", "AWS refuses a function's calls: its role, or a key's policy, lacks a right.",
+			sum("DeniedCalls"), "", when{0, 1, 60}, takesNewCodeBack},
 		// Those that serve requests always answer, so an error is a crash, a time-out, or work behind a stream, a queue or a
 		// schedule that failed. Of all functions: an alarm that names one could not take its new code back.
 		{"function-errors", "Functions crash, time out, or fail at their work in the background.",

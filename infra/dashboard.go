@@ -42,7 +42,7 @@ func (w *wrap) addDashboard() {
 			{"AWS/ApiGateway", "Count", api, "Sum"}, {"AWS/ApiGateway", "4XXError", api, "Sum"}, {"AWS/ApiGateway", "5XXError", api, "Sum"}}},
 		{"Time to answer (waits included)", []measure{
 			{"AWS/ApiGateway", "Latency", api, "p50"}, {"AWS/ApiGateway", "Latency", api, "p99"}}},
-		{"Refused: keys, throttles, faults", baton("Sum", "RefusedKeys", "Throttled", "Faults")},
+		{"Refused: keys, throttles, faults", baton("Sum", "RefusedKeys", "Throttled", "Faults", "DeniedCalls")},
 		{"Age of the oldest change not yet told, and of the stream", append(baton("Maximum", "OldestChangeAge"), relay...)},
 		{"Changes", baton("Sum", "ChangesRelayed", "ChangesToRetry", "ChangesFailed")},
 		{"Buses", append(baton("Sum", "BusEvents", "BusFailures", "BusesGone"), baton("Maximum", "BusEventsWaiting")...)},

@@ -357,7 +357,7 @@ func TestNewCodeIsTakenBackWhenAnAlarmRings(t *testing.T) {
 			if preference["Type"] != s.environment.Deployment {
 				t.Errorf("%s is deployed by %v", id, preference["Type"])
 			}
-			if alarms, _ := preference["Alarms"].([]any); len(alarms) != 3 {
+			if alarms, _ := preference["Alarms"].([]any); len(alarms) != 4 {
 				t.Errorf("%s is taken back by %v", id, alarms)
 			}
 		}

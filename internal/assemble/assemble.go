@@ -23,7 +23,7 @@ import (
 func Database() *dynamodb.Client {
 	c := lambdaenv.AWS()
 	return store.NewClient(dynamodb.Options{
-		Region: c.Region, Credentials: c.Credentials, HTTPClient: c.HTTPClient, BaseEndpoint: c.BaseEndpoint,
+		Region: c.Region, Credentials: c.Credentials, HTTPClient: c.HTTPClient, BaseEndpoint: c.BaseEndpoint, APIOptions: c.APIOptions,
 	})
 }
 

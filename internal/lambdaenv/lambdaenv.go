@@ -11,6 +11,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
+	"github.com/aws/smithy-go/middleware"
 )
 
 // Var is a variable of the environment. A function without it does not start.
@@ -43,7 +44,7 @@ func IntOr(name string, otherwise int) int {
 // still fit into the gateway's 29 s.
 const callTimeout = 5 * time.Second
 
-// AWS is the configuration for SDK clients.
+// AWS is the configuration for SDK clients. Their calls that AWS denies are logged and measured.
 //
 // It is filled by hand, since config.LoadDefaultConfig costs 7 ms and 2 MB at each cold start to look for what Lambda
 // always gives in these variables. The endpoint is set only where AWS is a local one.
@@ -57,6 +58,7 @@ func AWS() aws.Config {
 			Source:          "Lambda",
 		}),
 		HTTPClient: awshttp.NewBuildableClient().WithTimeout(callTimeout),
+		APIOptions: []func(*middleware.Stack) error{noteDenied},
 	}
 	if endpoint := os.Getenv("AWS_ENDPOINT_URL"); endpoint != "" {
 		c.BaseEndpoint = &endpoint

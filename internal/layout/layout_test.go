@@ -238,7 +238,7 @@ func TestEveryMetricIsMeasured(t *testing.T) {
 		t.Fatal(err)
 	}
 	var code strings.Builder
-	for _, room := range []string{"httpapi", "relay", "webhook"} {
+	for _, room := range []string{"httpapi", "lambdaenv", "relay", "webhook"} {
 		files, _ := filepath.Glob("internal/" + room + "/*.go")
 		for _, file := range files {
 			text, err := os.ReadFile(file)

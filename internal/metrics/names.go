@@ -11,6 +11,9 @@ var (
 	Throttled   = Metric{"Throttled", Count}   // answers of 429
 	Faults      = Metric{"Faults", Count}      // answers of 500 and above
 
+	// Of a call to AWS; lambdaenv measures it.
+	DeniedCalls = Metric{"DeniedCalls", Count} // for want of a right
+
 	// Of a batch of changes; relay measures them.
 	ChangesRelayed  = Metric{"ChangesRelayed", Count}
 	ChangesToRetry  = Metric{"ChangesToRetry", Count}
