@@ -137,6 +137,13 @@ func TestMessageIDIsOnePerCall(t *testing.T) {
 	if id := got[2].messageID(t); id != "mine" {
 		t.Errorf("message id %q, want the caller's own", id)
 	}
+	url, seen = serve(t, drop, ok(`{}`))
+	if _, err := client.New(url, key).SetState(t.Context(), "t1", client.SetState{State: client.Working}); err != nil {
+		t.Fatal(err)
+	}
+	if got := seen(); got[0].messageID(t) == "" || got[0].messageID(t) != got[1].messageID(t) {
+		t.Errorf("a state is set under %q, then %q", got[0].messageID(t), got[1].messageID(t))
+	}
 }
 
 func TestRetryAfterIsKept(t *testing.T) {
@@ -232,6 +239,30 @@ func TestAttemptTimeoutCountsAsLostAnswer(t *testing.T) {
 	task, err := client.New(url, key, client.WithAttemptTimeout(50*time.Millisecond)).Task(t.Context(), "t1")
 	if err != nil || task.ID != "t1" || len(seen()) != 2 {
 		t.Errorf("%v, %v after %d attempts", task, err, len(seen()))
+	}
+}
+
+// A wait may take longer than an attempt else.
+func TestAWaitIsNotCutOff(t *testing.T) {
+	url, seen := serve(t, func(w http.ResponseWriter) {
+		time.Sleep(300 * time.Millisecond)
+		ok(`{"event":null,"cursor":"c1"}`)(w)
+	})
+	_, next, _, err := client.New(url, key, client.WithAttemptTimeout(50*time.Millisecond)).WaitEvent(t.Context(), client.EventFilter{}, time.Second)
+	if err != nil || next != "c1" || len(seen()) != 1 {
+		t.Errorf("%q, %v after %d attempts", next, err, len(seen()))
+	}
+}
+
+// The key is for the service only.
+func TestFollowsNoRedirect(t *testing.T) {
+	elsewhere, seen := serve(t, ok(`{}`))
+	url, _ := serve(t, func(w http.ResponseWriter) {
+		w.Header().Set("Location", elsewhere)
+		w.WriteHeader(307)
+	})
+	if _, err := client.New(url, key).Task(t.Context(), "t1"); !client.HasStatus(err, 307) || len(seen()) != 0 {
+		t.Errorf("%v, and %d calls elsewhere", err, len(seen()))
 	}
 }
 

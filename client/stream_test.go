@@ -82,6 +82,59 @@ func TestStreamGoesOnFromACursor(t *testing.T) {
 	}
 }
 
+// A connection that brings nothing takes back nothing of those before it.
+func TestStreamCutOffAgainGoesOn(t *testing.T) {
+	s := httptest.NewServer(logOf(3, func(connection int, text string) string {
+		switch connection {
+		case 1:
+			return text[:strings.Index(text, "id: c2")]
+		case 2:
+			return "retry: 1\n\n"
+		}
+		return text
+	}))
+	defer s.Close()
+	if got, last := follow(t, s.URL, 3, client.EventFilter{}); !slices.Equal(got, []int64{1, 2, 3}) || last != "c3" {
+		t.Errorf("it tells of %v, and ends at %s", got, last)
+	}
+}
+
+func TestStreamComesAgainWhenItIsAskedTo(t *testing.T) {
+	for name, first := range map[string]answer{
+		"a refusal":       problem(503, "a2a.unavailable", "1"),
+		"an end in peace": ok("retry: 1000\n\n"),
+	} {
+		url, _ := serve(t, first, ok("id: c1\ndata: {\"sequence\":1}\n\n"))
+		begin := time.Now()
+		if follow(t, url, 1, client.EventFilter{}); time.Since(begin) < time.Second {
+			t.Errorf("%s: it came again after %s", name, time.Since(begin))
+		}
+	}
+}
+
+func TestEventsGoOnFromWhereTheyWere(t *testing.T) {
+	url, seen := serve(t, ok(`{"items":[{"sequence":1}],"cursor":"c1"}`), ok(`{"items":[],"cursor":"c2"}`),
+		ok(`{"event":null,"cursor":"c3"}`), ok(`{"items":[],"cursor":"c4"}`), ok(`{"event":{"sequence":2},"cursor":"c5"}`),
+		ok(`{"items":[{"sequence":3}],"cursor":"c6"}`))
+	var got []int64
+	for e, err := range client.New(url, key).Events(t.Context(), client.EventFilter{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got = append(got, e.Sequence); len(got) == 3 {
+			break
+		}
+	}
+	var uris []string
+	for _, r := range seen() {
+		uris = append(uris, strings.TrimPrefix(r.uri, "/v1/events"))
+	}
+	want := []string{"", "?cursor=c1", "/wait?cursor=c2&timeout_ms=25000", "?cursor=c3", "/wait?cursor=c4&timeout_ms=25000", "?cursor=c5"}
+	if !slices.Equal(got, []int64{1, 2, 3}) || !slices.Equal(uris, want) {
+		t.Errorf("it tells of %v, and asks for %q", got, uris)
+	}
+}
+
 func TestStreamComesAgainAfterRefusals(t *testing.T) {
 	url, seen := serve(t, drop, problem(503, "a2a.unavailable", ""), func(w http.ResponseWriter) { w.WriteHeader(502) },
 		ok("id: c1\ndata: {\"sequence\":1}\n\n"))

@@ -44,6 +44,9 @@ func TestCursor(t *testing.T) {
 		"nothing": func() ([]byte, error) { return old.Open("", "a list") },
 		"garbage": func() ([]byte, error) { return old.Open("???", "a list") },
 		"cut":     func() ([]byte, error) { return old.Open(text[:20], "a list") },
+		"the last letter's idle bits set": func() ([]byte, error) {
+			return old.Open(text[:len(text)-1]+string(text[len(text)-1]+1), "a list")
+		},
 		"from the future": func() ([]byte, error) {
 			return cursor.New("old", func() time.Time { return now.Add(-time.Hour) }).Open(text, "a list")
 		},

@@ -1,6 +1,7 @@
 package hookqueue_test
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"testing"
@@ -51,6 +52,13 @@ func TestFailedTriesAreQueuedAgain(t *testing.T) {
 		if len(lines) != 13 || !slices.ContainsFunc(lines, func(l string) bool { return strings.Contains(l, "no job") }) {
 			t.Fatalf("looked at %q", lines)
 		}
+	}
+	impatient, leave := context.WithCancel(t.Context()) // whoever breaks off leaves all of them there, too
+	if err := failures.Look(impatient, func(string) { leave() }); err == nil {
+		t.Error("a look that was broken off succeeded")
+	}
+	if lines := look(); len(lines) != 13 {
+		t.Errorf("after a look that was broken off: %d", len(lines))
 	}
 	shown := 0
 	if err := failures.Redrive(t.Context(), func(string) { shown++ }); err == nil || !strings.Contains(err.Error(), "no job") || shown != 12 {

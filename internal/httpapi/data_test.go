@@ -109,6 +109,23 @@ func TestClips(t *testing.T) {
 	}
 }
 
+// TestEitherTextIsClipped has one long text beside a short one.
+func TestEitherTextIsClipped(t *testing.T) {
+	w := newWorld(t)
+	long := strings.Repeat("x", 201)
+	for _, row := range []struct {
+		message, result string
+		want            any
+	}{{"short", "short", nil}, {long, "short", true}, {"short", long, true}} {
+		id := w.object(w.do(request{method: "POST", path: "/v1/a2a/tasks", as: "asker", body: `{"target_handle":"helper","message":` + quote(row.message) + `}`}))["id"].(string)
+		w.object(w.do(request{method: "POST", path: "/v1/a2a/tasks/" + id + "/reply", as: "helper", body: `{"intent":"complete","message":` + quote(row.result) + `}`}))
+		item := w.object(w.do(request{method: "GET", path: "/v1/identities/helper/a2a/tasks?limit=1", as: "helper"}))["items"].([]any)[0].(map[string]any)
+		if item["clipped"] != row.want {
+			t.Errorf("a request of %d and a result of %d characters: clipped %v", len(row.message), len(row.result), item["clipped"])
+		}
+	}
+}
+
 // TestShortcuts follows message, result, question, error and artifacts through a conversation.
 func TestShortcuts(t *testing.T) {
 	w := newWorld(t)

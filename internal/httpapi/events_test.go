@@ -195,6 +195,20 @@ func TestEventsSinceATime(t *testing.T) {
 	}
 }
 
+// TestACursorKeepsItsSince has events that come late: what happened before since is left out, whenever it was logged.
+func TestACursorKeepsItsSince(t *testing.T) {
+	w := newEventsWorld(t)
+	p := w.list("admin", "?since="+w.clock.Now().UTC().Format("2006-01-02T15:04:05.000Z"))
+	w.clock.Forward(-time.Minute)
+	w.happen(1)
+	w.clock.Forward(time.Minute)
+	late := w.list("admin", "?cursor="+p.Cursor)
+	w.happen(1)
+	if now := w.list("admin", "?cursor="+late.Cursor).Items; len(late.Items) != 0 || len(now) != 2 {
+		t.Errorf("%d late ones, then %d", len(late.Items), len(now))
+	}
+}
+
 func TestEventsRefused(t *testing.T) {
 	w := newEventsWorld(t)
 	w.happen(3)

@@ -25,6 +25,7 @@ func TestGoldenAnswers(t *testing.T) {
 	g := &golden{world: w, names: map[string]string{}}
 	g.sample("send-task", "asker", "", nil)
 	id := g.last["id"].(string)
+	g.context = g.last["context_id"].(string)
 	g.sample("send-task", "asker", "", func(e *events.APIGatewayProxyRequest) { g.name = "send-task-again" })
 	g.sample("reply-task", "helper", id, func(e *events.APIGatewayProxyRequest) {
 		g.name = "reply-task-ask"
@@ -37,6 +38,7 @@ func TestGoldenAnswers(t *testing.T) {
 		e.Headers["Prefer"] = "return=minimal"
 	})
 	g.sample("list-tasks", "asker", "", nil)
+	g.sample("search-messages", "helper", "", func(e *events.APIGatewayProxyRequest) { e.QueryStringParameters["q"] = "hurry" })
 	g.sample("list-messages", "helper", id, func(e *events.APIGatewayProxyRequest) { e.QueryStringParameters["limit"] = "3" })
 	g.sample("reply-task", "helper", id, nil)
 	g.sample("set-task-state", "helper", id, func(*events.APIGatewayProxyRequest) { g.name = "set-task-state-ended" })
@@ -47,6 +49,12 @@ func TestGoldenAnswers(t *testing.T) {
 		g.name, e.Resource, e.Path = "list-tasks-deprecated", "/v1/a2a/tasks", "/v1/a2a/tasks"
 		e.QueryStringParameters, e.MultiValueQueryStringParameters = map[string]string{"identity_id": w.asker.ID.String()}, nil
 	})
+	g.sample("send-task", "helper", "", func(e *events.APIGatewayProxyRequest) { // one of two is open
+		g.name = "send-task-back"
+		e.Body = fmt.Sprintf(`{"target_handle":"asker","message":"And a voucher?","context_id":%q}`, g.context)
+	})
+	g.sample("read-context", "asker", "", func(e *events.APIGatewayProxyRequest) { e.PathParameters["id"] = g.context })
+	g.sample("list-contexts", "asker", "", func(e *events.APIGatewayProxyRequest) { e.QueryStringParameters["limit"] = "1" })
 	g.sample("refuse-route", "asker", "", nil)
 	g.sample("send-task", "asker", "", func(e *events.APIGatewayProxyRequest) {
 		g.name, e.Body = "send-task-malformed", `{"target_handle":"@-","parts":[{"text":"x","data":1}],"message_id":""}`
@@ -57,9 +65,10 @@ func TestGoldenAnswers(t *testing.T) {
 
 type golden struct {
 	*world
-	name  string
-	last  map[string]any
-	names map[string]string // what changes from run to run, by what stands for it
+	name    string
+	last    map[string]any
+	context string            // the conversation
+	names   map[string]string // what changes from run to run, by what stands for it
 }
 
 var unstable = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z|"next_cursor": "[\w-]+"`)
@@ -78,6 +87,10 @@ func (g *golden) sample(function, as, id string, change func(*events.APIGatewayP
 	if change != nil {
 		change(&e)
 		e.MultiValueQueryStringParameters = nil
+	}
+	e.MultiValueHeaders = map[string][]string{}
+	for header, value := range e.Headers {
+		e.MultiValueHeaders[header] = []string{value}
 	}
 	a := g.invoke(function, e)
 	g.last = nil

@@ -174,7 +174,7 @@ func TestFullTask(t *testing.T) {
 // JSON inside of JSON.
 func TestLargestAnswers(t *testing.T) {
 	w := newWorld(t)
-	for name, text := range map[string]string{"plain": strings.Repeat("x", 262_000), "quotes": strings.Repeat(`"`, 131_000), "control": strings.Repeat("\x01", 43_600), "wide": strings.Repeat("語", 87_000)} {
+	for name, text := range map[string]string{"plain": strings.Repeat("x", 262_000), "quotes": strings.Repeat(`"`, 131_000), "control": strings.Repeat("\x01", 43_600), "wide": strings.Repeat("語", 87_000), "backslashes": strings.Repeat(`\`, 131_000), "separators": strings.Repeat("\u2028", 87_000)} {
 		part := `{"text":` + quote(text) + `}`
 		body := `"parts":[` + strings.Join([]string{part, part, part, part}, ",") + `]`
 		for _, accept := range []string{"", "application/json"} {
@@ -200,6 +200,12 @@ func TestLargestAnswers(t *testing.T) {
 			}
 			check(w.do(request{method: "POST", path: "/v1/a2a/tasks/" + id + "/reply", as: "helper", body: `{"intent":"complete",` + body + `}`, header: header}))
 			check(w.do(request{method: "GET", path: "/v1/a2a/tasks/" + id, as: "asker", header: header}))
+			// What is left out because of the answer's size is left out of the history, too.
+			short := w.sent()
+			o := w.object(w.do(request{method: "POST", path: "/v1/a2a/tasks/" + short + "/reply", as: "helper", body: `{"intent":"complete",` + body + `}`, header: header}))
+			if messages := o["messages"].([]any); (o["history_truncated"] == true) != (len(messages) < 2) {
+				t.Errorf("%s, Accept: %s: %d of 2 messages, truncated %v", name, accept, len(messages), o["history_truncated"])
+			}
 			for _, limit := range []string{"1", "100"} {
 				path := "/v1/a2a/tasks/" + id + "/messages?limit=" + limit
 				page := w.do(request{method: "GET", path: path, as: "asker", header: header})

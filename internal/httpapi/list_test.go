@@ -111,6 +111,12 @@ func TestLists(t *testing.T) {
 			t.Errorf("%s as %s: %v, want %v", row.path, row.as, got, row.want)
 		}
 	}
+	whole := w.handlers["list-tasks"]
+	w.handlers["list-tasks"] = httpapi.ListTasks(w.edge, short{w.tasks})
+	if got := w.pages(request{method: "GET", path: "/v1/a2a/tasks?", as: "asker"}); !slices.Equal(got, moved) {
+		t.Errorf("all of them, where a page has few: %v, want %v", got, moved)
+	}
+	w.handlers["list-tasks"] = whole
 	if a := w.do(request{method: "GET", path: "/v1/a2a/tasks?identity_id=" + w.asker.ID.String(), as: "asker"}); a.header["Deprecation"] == "" {
 		t.Error("the deprecated list doesn't say so")
 	}
@@ -155,6 +161,7 @@ func TestLists(t *testing.T) {
 		{"/v1/a2a/contexts?limit=101", "asker", "limit"},
 		{"/v1/a2a/contexts?cursor=x", "asker", "cursor"},
 		{"/v1/a2a/contexts?state=working", "asker", "state"},
+		{"/v1/a2a/contexts/" + contextOf(sent[0]) + "?limit=1", "asker", "limit"},
 	} {
 		a := w.do(request{method: "GET", path: row.path, as: row.as})
 		if row.field == "" {
@@ -208,6 +215,13 @@ func TestCursors(t *testing.T) {
 	refused(of("/v1/a2a/tasks/"+other+"/messages?limit=1", ofMessages), "asker") // another task
 	refused(of("/v1/a2a/tasks/"+id+"/messages?limit=1", ofMessages), "helper")   // another caller
 	refused(of(search+"&identity_id="+w.asker.ID.String(), cursor), "viewer")    // whose is not even his
+	acting := func(agent, cursor string) request {
+		return request{method: "GET", path: "/v1/a2a/tasks/" + id + "/messages?limit=1" + cursor, as: "member", header: map[string]string{"X-Act-As-Identity": agent}}
+	}
+	_, ofActing := w.ids(acting("asker", ""))
+	if a := w.do(acting("helper", "&cursor="+ofActing)); a.status != 400 {
+		t.Errorf("the same key as another agent: %d %s", a.status, a.body)
+	}
 	if a := w.do(request{method: "GET", path: of(strings.Replace(search, "limit=1", "limit=2", 1), cursor), as: "asker"}); a.status != 200 {
 		t.Errorf("another limit: %d %s", a.status, a.body)
 	}
@@ -283,6 +297,14 @@ func TestWalkGoesOnWithoutItsAgents(t *testing.T) {
 			}
 		})
 	}
+}
+
+// short gives pages of two.
+type short struct{ *task.Service }
+
+func (s short) List(ctx context.Context, q task.Query) (task.Page, error) {
+	q.Limit = 2
+	return s.Service.List(ctx, q)
 }
 
 // repeating shows the newest task of a list many times, as if there were as many like it.

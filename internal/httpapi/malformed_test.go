@@ -242,6 +242,15 @@ func TestBodiesOfWhichNoFieldIsWrongAlone(t *testing.T) {
 	}
 }
 
+// TestAnAnswerNamesFiftyWrongFields has more that is wrong than an answer can hold.
+func TestAnAnswerNamesFiftyWrongFields(t *testing.T) {
+	w := newWorld(t)
+	a := w.do(request{method: "POST", path: "/v1/a2a/tasks", as: "asker", body: `{"target_handle":"helper","message":"x","extensions":[` + strings.Repeat(`"",`, 200_000) + `""]}`})
+	if p := w.problem(a); a.status != 400 || len(p.Errors) != 50 || p.Errors[49].Field != "extensions[49]" {
+		t.Errorf("%d with %d errors", a.status, len(p.Errors))
+	}
+}
+
 // FuzzBody throws bytes at every endpoint that takes a body: whatever comes, the answer is the task or a whole problem
 // document that is not ours to blame for.
 func FuzzBody(f *testing.F) {

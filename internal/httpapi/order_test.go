@@ -101,6 +101,7 @@ func TestOrderOfAnswers(t *testing.T) {
 		{"access: a rule, before the role", request{"PUT", "/v1/identities/asker/a2a/access", "viewer", `{"rules":[{"effect":"maybe","verified":true}]}`, nil}, "invalid_request"},
 		{"access: a rule, before whose they are", request{"PUT", "/v1/identities/asker/a2a/access", "helper", `{"rules":[{"effect":"deny"}]}`, nil}, "invalid_request"},
 		{"read: an unknown callee by id, before the query", request{"GET", "/v1/agents/" + nowhere + "/tasks/" + id + "?wait=x", "asker", "", nil}, "not_found"},
+		{"cancel: a callee who is not the target", request{"POST", "/v1/agents/bystander/tasks/" + id + "/cancel", "asker", "", nil}, "not_found"},
 		{"read: a callee who is not the target", request{"GET", "/v1/agents/asker/tasks/" + id, "helper", "", nil}, "not_found"},
 	}
 	for _, r := range rows {

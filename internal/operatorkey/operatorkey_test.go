@@ -71,6 +71,15 @@ func TestDeploysMakeOneKey(t *testing.T) {
 			t.Errorf("%s again: %v, same key %v, good %v", kind, err, key() == first, good(first))
 		}
 	}
+	faults.On("GetSecretValue").Refuse() // perhaps it is deleted already
+	if err := deploy(cfn.RequestDelete, "1", "1"); err != nil {
+		t.Errorf("delete without the secret: %v", err)
+	}
+	faults.Reset()
+	faults.On("PutSecretValue").Refuse()
+	if err := deploy(cfn.RequestUpdate, "1", "2"); err == nil || key() != first || !good(first) {
+		t.Errorf("a new generation that could not be stored: %v, same key %v, good %v", err, key() == first, good(first))
+	}
 	if err := deploy(cfn.RequestUpdate, "1", "2"); err != nil {
 		t.Fatal(err)
 	}
