@@ -3,6 +3,8 @@ package directory
 import (
 	"context"
 	"time"
+
+	"baton/internal/task"
 )
 
 // Agent finds the agent that a call names, in its path or by X-Act-As-Identity, among those that the principal may act
@@ -16,7 +18,7 @@ func (s *Service) Agent(ctx context.Context, p Principal, name string) (Identity
 	if !ok || p.Kind == Operator {
 		return Identity{}, ErrNotFound
 	}
-	i, err := s.agent(ctx, ref)
+	i, err := s.agent(ctx, p.Organization, ref)
 	return guard(p, i, err)
 }
 
@@ -27,7 +29,7 @@ func (s *Service) Past(ctx context.Context, p Principal, name string) (Identity,
 	if !ok || p.Kind == Operator {
 		return Identity{}, ErrNotFound
 	}
-	i, err := s.agent(ctx, ref)
+	i, err := s.agent(ctx, p.Organization, ref)
 	i.Deleted = false
 	return guard(p, i, err)
 }
@@ -37,7 +39,7 @@ func (s *Service) Own(ctx context.Context, p Principal) (Identity, error) {
 	if p.Kind != Agent {
 		return Identity{}, ErrActAsMissing
 	}
-	i, err := s.agent(ctx, Ref{ID: p.Identity})
+	i, err := s.agent(ctx, p.Organization, Ref{ID: p.Identity})
 	return guard(p, i, err)
 }
 
@@ -83,18 +85,28 @@ func (s *Service) Admit(ctx context.Context, requester, worker Identity) error {
 	return nil
 }
 
-// agent is an identity with its organization, remembered.
-func (s *Service) agent(ctx context.Context, ref Ref) (Identity, error) {
+// agent is an identity of an organization, with it, remembered.
+func (s *Service) agent(ctx context.Context, of task.ID, ref Ref) (Identity, error) {
 	now := s.clock()
-	if i, ok := s.agents.get(ref, now); ok {
+	if i, ok := s.agents.get(agentName{of, ref}, now); ok {
 		return i, nil
 	}
-	return s.fresh(ctx, ref, now)
+	return s.fresh(ctx, of, ref, now)
 }
 
-// fresh is an identity with its organization as they stand now, and remembers them under every name.
-func (s *Service) fresh(ctx context.Context, ref Ref, now time.Time) (Identity, error) {
+// agentName is how an organization's own callers name one of its agents.
+type agentName struct {
+	organization task.ID
+	ref          Ref
+}
+
+// fresh is an identity of an organization, with it, as they stand now, and remembers them under every name. One of another
+// organization is not found, as fast as one that is nobody's, and each time anew.
+func (s *Service) fresh(ctx context.Context, of task.ID, ref Ref, now time.Time) (Identity, error) {
 	i, err := s.store.Identity(ctx, ref)
+	if err == nil && i.Organization.ID != of {
+		err = ErrNotFound
+	}
 	if err != nil {
 		return Identity{}, err
 	}
@@ -102,7 +114,7 @@ func (s *Service) fresh(ctx context.Context, ref Ref, now time.Time) (Identity, 
 		return Identity{}, err
 	}
 	for _, name := range []Ref{ref, {ID: i.ID}, {Handle: i.Handle}} {
-		s.agents.put(name, i, now, now.Add(s.remember))
+		s.agents.put(agentName{of, name}, i, now, now.Add(s.remember))
 	}
 	return i, nil
 }

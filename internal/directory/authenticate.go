@@ -70,7 +70,7 @@ func (s *Service) ownerIsGood(ctx context.Context, p Principal, now time.Time) (
 	var owner Identity
 	var err error
 	if p.Kind == Agent {
-		owner, err = s.fresh(ctx, Ref{ID: p.Identity}, now)
+		owner, err = s.fresh(ctx, p.Organization, Ref{ID: p.Identity}, now)
 	} else {
 		owner.Organization, err = s.store.Organization(ctx, p.Organization)
 	}

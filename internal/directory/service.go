@@ -19,7 +19,7 @@ type Service struct {
 
 	remember   time.Duration
 	principals *cache[Hash, verdict]
-	agents     *cache[Ref, Identity]
+	agents     *cache[agentName, Identity]
 	touched    *cache[task.ID, struct{}]
 }
 
@@ -43,7 +43,7 @@ func NewService(store Store, o Options) *Service {
 	return &Service{
 		store: store, buses: o.Buses, mint: o.Mint, stage: o.Stage, now: o.Now, remember: o.Remember,
 		principals: newCache[Hash, verdict](cacheSize),
-		agents:     newCache[Ref, Identity](cacheSize),
+		agents:     newCache[agentName, Identity](cacheSize),
 		touched:    newCache[task.ID, struct{}](cacheSize),
 	}
 }

@@ -1,6 +1,7 @@
 package httpapi_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"strings"
@@ -10,13 +11,25 @@ import (
 	"baton/internal/httpapi"
 )
 
+// trips is how many round trips to the tables the last request took.
+func (w *world) trips() int {
+	w.Helper()
+	var line struct{ RoundTrips int }
+	w.must(json.Unmarshal([]byte(w.log.take()), &line))
+	return line.RoundTrips
+}
+
 // An attacker of another organization has a good key and knows every id, handle, message id and cursor. By no route,
-// header, parameter or reference does it get another answer than for what does not exist.
+// header, parameter or reference does it get another answer than for what does not exist,
+// nor one that takes more round trips.
 func TestAttackerGetsNothing(t *testing.T) {
 	w := everyRoute(t)
 	first := w.object(w.do(request{method: "POST", path: "/v1/a2a/tasks", as: "asker",
-		body: `{"target_handle":"helper","message":"the secret plan","message_id":"known"}`}))
+		body: `{"target_handle":"helper","message":"the secret plan, ` + strings.Repeat("and so on, ", 100) + `","message_id":"known"}`}))
 	w.sent()
+	for n := range 101 { // more than one page of what a read shows
+		w.object(w.do(request{method: "POST", path: "/v1/a2a/tasks/" + first["id"].(string) + "/messages", as: "asker", body: fmt.Sprintf(`{"message":"the secret plan, part %d"}`, n)}))
+	}
 	connection, _, err := w.people.Connect(t.Context(), w.asker, directory.Ref{ID: w.helper.ID}, "a secret note")
 	w.must(err)
 	key, _, err := w.people.CreateKey(t.Context(), w.in(w.key["admin"]), directory.NewKeyRequest{Role: directory.Viewer})
@@ -87,6 +100,7 @@ func TestAttackerGetsNothing(t *testing.T) {
 						continue
 					}
 					answers := map[string]string{}
+					trips := map[string]int{}
 					for _, of := range []string{"real", "real by id", "none"} {
 						ids, agent := real, "asker"
 						switch of {
@@ -114,14 +128,23 @@ func TestAttackerGetsNothing(t *testing.T) {
 						if actAs != "" {
 							q.header["X-Act-As-Identity"] = fill.Replace(actAs)
 						}
+						w.log.take()
 						a := w.do(q)
 						calls++
+						trips[of] = w.trips()
+						for range 2 { // a key is looked up now and then
+							w.do(q)
+							trips[of] = min(trips[of], w.trips())
+						}
 						answers[of] = fmt.Sprintf("%d %s %s", a.status, maps.Clone(a.header), a.body)
 						for _, secret := range []string{"secret", first["id"].(string), first["context_id"].(string), victim, w.asker.ID.String(), connection.ID.String(), key.KeyID.String(), "helper"} {
 							if strings.Contains(a.body, secret) {
 								t.Errorf("%s as %s acting as %q: %s has %q: %s", q.path, as, actAs, of, secret, a.body)
 							}
 						}
+					}
+					if trips["real"] != trips["none"] { // by id an agent is found by another way
+						t.Errorf("%s %s?%s as %s acting as %q: round trips %v", route.Method, path, query, as, actAs, trips)
 					}
 					if answers["real"] != answers["none"] || answers["real by id"] != answers["none"] {
 						t.Errorf("%s %s?%s as %s acting as %q:\n  real  %s\n  by id %s\n  none  %s", route.Method, path, query, as, actAs,
@@ -155,7 +178,7 @@ func TestAttackerGetsNothing(t *testing.T) {
 	}
 	// And nothing happened.
 	now := w.object(w.do(request{method: "GET", path: "/v1/a2a/tasks/" + first["id"].(string), as: "asker"}))
-	if now["state"] != "submitted" || len(now["messages"].([]any)) != 1 {
+	if now["state"] != "submitted" || now["history_truncated"] != true {
 		t.Errorf("the task is now %v", now)
 	}
 	if c, err := w.people.Connection(t.Context(), w.asker, connection.ID.String()); err != nil || c.State != directory.Pending {

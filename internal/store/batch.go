@@ -65,13 +65,25 @@ func (s *Tasks) heads(ctx context.Context, consistent bool, ids []task.ID) (head
 	return heads, err
 }
 
-// contextHeads reads the heads of a context's tasks, newest change first; none for a context that isn't there.
-func (s *Tasks) contextHeads(ctx context.Context, id task.ID) ([]head, error) {
+// contextHeads reads the heads of a context's tasks, newest change first; none for a context that isn't there, or not of
+// the identity, unless that is zero: whoever is not of it learns nothing by how much is read.
+func (s *Tasks) contextHeads(ctx context.Context, id, identity task.ID) ([]head, error) {
 	items, err := s.batch(ctx, true, []map[string]types.AttributeValue{contextKey(id)})
-	if err != nil || len(items) == 0 {
+	if err != nil || len(items) == 0 && !identity.IsZero() {
 		return nil, err
 	}
+	if len(items) == 0 { // who may see one is told by its heads: whoever looks for all waits for as much as if there were one
+		return s.heads(ctx, true, []task.ID{id})
+	}
+	if pair := (&logReader{item: items[0]}).bytes(attrPair); !identity.IsZero() && !isOfPair(pair, identity) {
+		return nil, nil
+	}
 	return s.heads(ctx, true, tasksOf(items[0]))
+}
+
+// isOfPair says whether an identity is one of the two that pairOf put together.
+func isOfPair(pair []byte, identity task.ID) bool {
+	return len(pair) == 2*len(identity) && (task.ID(pair[:len(identity)]) == identity || task.ID(pair[len(identity):]) == identity)
 }
 
 // tasksOf are the tasks of a context.

@@ -73,8 +73,8 @@ func (s *Tasks) Contexts(ctx context.Context, q task.ContextQuery) (page task.Co
 const indexLag = 5 * time.Second
 
 // Context implements task.Store.
-func (s *Tasks) Context(ctx context.Context, id task.ID) (task.Context, []task.Task, error) {
-	heads, err := s.contextHeads(ctx, id)
+func (s *Tasks) Context(ctx context.Context, id, identity task.ID) (task.Context, []task.Task, error) {
+	heads, err := s.contextHeads(ctx, id, identity)
 	if err != nil {
 		return task.Context{}, nil, err
 	}

@@ -448,7 +448,7 @@ func (w *world) checkContexts(t *testing.T) {
 		t.Fatalf("contexts:\ngot  %v\nwant %v", got, want)
 	}
 	for _, c := range want {
-		one, tasks, err := w.tasks.Context(t.Context(), c.ID)
+		one, tasks, err := w.tasks.Context(t.Context(), c.ID, task.ID{})
 		if err != nil || !reflect.DeepEqual(one, c) || len(tasks) != c.Tasks {
 			t.Fatalf("context: got %v with %d tasks, %v; want %v", one, len(tasks), err, c)
 		}

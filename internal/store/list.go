@@ -113,7 +113,7 @@ func (s *Tasks) listed(ctx context.Context, b *budget, q task.Query) (source, er
 	if q.Context.IsZero() {
 		return s.newWalk(b.spent, q.Identity, q.Direction, codesOf(q.State), of, q.Limit), nil
 	}
-	heads, err := s.contextHeads(ctx, q.Context)
+	heads, err := s.contextHeads(ctx, q.Context, q.Identity)
 	if err != nil {
 		return nil, err
 	}

@@ -32,8 +32,18 @@ type token struct {
 // Load implements task.Store. A short task costs 1 read unit, minimal 1 or 2 at any length, in one round trip; texts
 // that are older than the newest messages cost one more, all at once.
 func (s *Tasks) Load(ctx context.Context, id task.ID, minimal bool) (task.View, error) {
+	return s.loadFor(ctx, id, minimal, func(task.Task) bool { return true })
+}
+
+// LoadFor implements task.Store. Of a task that the viewer may not see the first query is all that is read, and nothing of it
+// is looked at but the head: how long a conversation is must not be told by the time that an answer takes.
+func (s *Tasks) LoadFor(ctx context.Context, viewer task.Viewer, id task.ID, minimal bool) (task.View, error) {
+	return s.loadFor(ctx, id, minimal, func(t task.Task) bool { return t.VisibleTo(viewer) })
+}
+
+func (s *Tasks) loadFor(ctx context.Context, id task.ID, minimal bool, visible func(task.Task) bool) (task.View, error) {
 	for range tornReads {
-		v, torn, err := s.load(ctx, id, minimal)
+		v, torn, err := s.load(ctx, id, minimal, visible)
 		if err != nil || !torn {
 			return v, err
 		}
@@ -41,7 +51,7 @@ func (s *Tasks) Load(ctx context.Context, id task.ID, minimal bool) (task.View, 
 	return task.View{}, fmt.Errorf("store: load task %s: %w: every read was torn", id, task.ErrUnavailable)
 }
 
-func (s *Tasks) load(ctx context.Context, id task.ID, minimal bool) (v task.View, torn bool, err error) {
+func (s *Tasks) load(ctx context.Context, id task.ID, minimal bool, visible func(task.Task) bool) (v task.View, torn bool, err error) {
 	in := &dynamodb.QueryInput{
 		TableName: &s.table, ConsistentRead: new(true), ScanIndexForward: new(false), Limit: aws.Int32(firstQuery),
 		KeyConditionExpression: new(attrPartition + " = :p AND " + attrSort + " BETWEEN :from AND :to"),
@@ -61,6 +71,9 @@ func (s *Tasks) load(ctx context.Context, id task.ID, minimal bool) (v task.View
 		for _, item := range out.Items {
 			if err := r.take(item); err != nil {
 				return v, false, err
+			}
+			if r.there && !visible(r.head.Task) { // the head comes first
+				return v, false, task.ErrNotFound
 			}
 		}
 		if len(out.LastEvaluatedKey) == 0 {

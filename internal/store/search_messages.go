@@ -162,7 +162,7 @@ func (m *messageWalk) sources(ctx context.Context, at messagePosition) (above, b
 	}
 	var heads []head
 	if m.q.Task.IsZero() {
-		heads, err = m.store.contextHeads(ctx, m.q.Context)
+		heads, err = m.store.contextHeads(ctx, m.q.Context, m.q.Identity)
 	} else {
 		heads, err = m.store.heads(ctx, true, []task.ID{m.q.Task})
 	}

@@ -71,7 +71,7 @@ func (s *Service) Contexts(ctx context.Context, q ContextQuery) (ContextPage, er
 // ReadContext returns a context that the viewer may see, with its tasks, newest change first. Errors: ErrNotFound,
 // ErrUnavailable.
 func (s *Service) ReadContext(ctx context.Context, viewer Viewer, id ID) (Context, []Task, error) {
-	c, tasks, err := s.store.Context(ctx, id)
+	c, tasks, err := s.store.Context(ctx, id, viewer.Identity)
 	if err != nil {
 		return Context{}, nil, err
 	}

@@ -208,14 +208,7 @@ func (s *Service) withArtifact(ctx context.Context, v View) (View, error) {
 
 // Read returns a task that the viewer may see. Errors: ErrNotFound, ErrUnavailable.
 func (s *Service) Read(ctx context.Context, viewer Viewer, id ID, minimal bool) (View, error) {
-	v, err := s.store.Load(ctx, id, minimal)
-	if err != nil {
-		return View{}, err
-	}
-	if !v.VisibleTo(viewer) {
-		return View{}, ErrNotFound
-	}
-	return v, nil
+	return s.store.LoadFor(ctx, viewer, id, minimal)
 }
 
 // Wait returns as Read does, but not before the task left Submitted and Working, or the time is up.

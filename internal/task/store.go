@@ -37,6 +37,10 @@ type Store interface {
 	// returns is one moment's state, never half of a write. ErrNotFound when there is none.
 	Load(ctx context.Context, id ID, minimal bool) (View, error)
 
+	// LoadFor is Load for a viewer. For a task that it may not see it does no more than for one that isn't there: one
+	// round trip, ErrNotFound.
+	LoadFor(ctx context.Context, viewer Viewer, id ID, minimal bool) (View, error)
+
 	// Save stores what a change made of the task in was, in one transaction, if no other write came between:
 	// otherwise it stores nothing and returns ErrStale. A save whose own answer was lost is a success.
 	// ErrConflict as for Create. It returns the token of the task as it is now.
@@ -60,8 +64,9 @@ type Store interface {
 	// Contexts is one page of contexts, newest change first; otherwise as List.
 	Contexts(ctx context.Context, q ContextQuery) (ContextPage, error)
 
-	// Context reads a context with its tasks, newest change first. ErrNotFound when there is none.
-	Context(ctx context.Context, id ID) (Context, []Task, error)
+	// Context reads a context with its tasks, newest change first. ErrNotFound when there is none, or of the given
+	// identity, unless that is zero: in one round trip.
+	Context(ctx context.Context, id, identity ID) (Context, []Task, error)
 
 	// Claimable lists tasks that a worker may claim, longest unchanged first: at most limit of those submitted, and
 	// those whose lease ran out before now. As for List, they may be behind; Save tells.

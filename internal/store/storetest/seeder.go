@@ -100,6 +100,10 @@ func (g gathering) Load(ctx context.Context, id task.ID, _ bool) (task.View, err
 	return g.Tasks.Load(ctx, id, true)
 }
 
+func (g gathering) LoadFor(ctx context.Context, v task.Viewer, id task.ID, _ bool) (task.View, error) {
+	return g.Tasks.LoadFor(ctx, v, id, true)
+}
+
 // collector is a client whose transactions always commit, in the seeder's memory, from where heads and ledgers are read.
 type collector struct {
 	*dynamodb.Client
