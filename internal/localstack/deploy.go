@@ -86,7 +86,7 @@ func (s Server) apply(ctx context.Context, a Application, templateURL string) (m
 	}
 	capabilities := []types.Capability{types.CapabilityCapabilityIam, types.CapabilityCapabilityAutoExpand}
 
-	stack, err := describe(ctx, client, a.Stack)
+	stack, err := settle(ctx, client, a.Stack) // a deploy that was interrupted goes on by itself
 	if err != nil {
 		return nil, err
 	}

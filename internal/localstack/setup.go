@@ -5,12 +5,14 @@ import (
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
+	"time"
 )
 
 // The pinned Python tools, an environment each: they want different versions of the same libraries, and most
@@ -46,7 +48,7 @@ func (t Tree) Setup(ctx context.Context, tool string) (bin string, err error) {
 	if err := os.MkdirAll(t.Path(".venv"), 0o755); err != nil {
 		return "", err
 	}
-	unlock, err := lock(t.Path(".venv", tool+".lock"))
+	unlock, err := lock(ctx, t.Path(".venv", tool+".lock"))
 	if err != nil {
 		return "", err
 	}
@@ -63,7 +65,7 @@ func (t Tree) Setup(ctx context.Context, tool string) (bin string, err error) {
 	if err := os.WriteFile(list, wanted, 0o644); err != nil {
 		return "", err
 	}
-	err = Step("install "+tool+" into .venv/"+tool, func() error {
+	err = Step(ctx, "install "+tool+" into .venv/"+tool, func() error {
 		if err := os.RemoveAll(venv); err != nil {
 			return err
 		}
@@ -114,15 +116,26 @@ func run(ctx context.Context, name string, arg ...string) error {
 	return nil
 }
 
-// lock takes the file's exclusive lock, which ends with the process at the latest.
-func lock(path string) (unlock func(), err error) {
+// lock takes the file's exclusive lock, which ends with the process at the latest. It waits for as long as ctx lasts.
+func lock(ctx context.Context, path string) (unlock func(), err error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {
 		return nil, err
 	}
-	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX); err != nil {
+	for {
+		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		if err == nil {
+			return func() { f.Close() }, nil
+		}
+		if errors.Is(err, syscall.EWOULDBLOCK) {
+			select {
+			case <-time.After(100 * time.Millisecond):
+				continue
+			case <-ctx.Done():
+				err = ctx.Err()
+			}
+		}
 		f.Close()
 		return nil, fmt.Errorf("lock %s: %w", path, err)
 	}
-	return func() { f.Close() }, nil
 }

@@ -105,7 +105,7 @@ func (t Tree) serve(ctx context.Context) (Server, error) {
 		if _, err := t.Setup(ctx, Ministack); err != nil {
 			return Server{}, err
 		}
-		err := Step(fmt.Sprintf("start the local AWS on port %d", port), func() (err error) {
+		err := Step(ctx, fmt.Sprintf("start the local AWS on port %d", port), func() (err error) {
 			server, err = t.Start(ctx, port, dir, nil)
 			return err
 		})
@@ -130,13 +130,13 @@ func (t Tree) DeployOn(ctx context.Context, server Server, dir string, a Applica
 	if err := errors.Join(os.MkdirAll(t.Path(".local"), 0o755), os.MkdirAll(dir, 0o755)); err != nil {
 		return Stack{}, err
 	}
-	unlock, err := lock(t.Path(".local", "deploy.lock"))
+	unlock, err := lock(ctx, t.Path(".local", "deploy.lock"))
 	if err != nil {
 		return Stack{}, err
 	}
 	defer unlock()
 	var functions map[string]Function
-	err = Step("build the functions", func() (err error) {
+	err = Step(ctx, "build the functions", func() (err error) {
 		functions, err = t.Build(ctx, t.Path(".local", "build"), "./functions/...")
 		return err
 	})
@@ -147,7 +147,7 @@ func (t Tree) DeployOn(ctx context.Context, server Server, dir string, a Applica
 		EndpointURL: server.Endpoint(), Region: Region,
 		AccessKeyID: AccessKeyID, SecretAccessKey: SecretAccessKey,
 	}
-	err = Step("deploy "+a.Template, func() (err error) {
+	err = Step(ctx, "deploy "+a.Template, func() (err error) {
 		if stack.Outputs, err = t.Deploy(ctx, server, a, functions); err != nil {
 			return err
 		}

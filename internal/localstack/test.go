@@ -2,6 +2,7 @@ package localstack
 
 import (
 	"context"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -41,5 +42,10 @@ func (t Tree) Test(ctx context.Context, a Application, name string, arg ...strin
 	cmd.Env = append(os.Environ(),
 		"BATON_TEST_STACK="+filepath.Join(dir, "stack.json"),
 		"BATON_TEST_ENDPOINT="+server.Endpoint())
-	return cmd.Run()
+	err = cmd.Run()
+	var failed *exec.ExitError
+	if errors.As(err, &failed) {
+		return testFailed{failed}
+	}
+	return err
 }

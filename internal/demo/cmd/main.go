@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/signal"
 	"time"
 
 	"baton/client"
@@ -16,21 +15,10 @@ import (
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := run(ctx); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
+	localstack.Command(3*time.Minute, run)
 }
 
-func run(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, 3*time.Minute)
-	defer cancel()
-	tree, err := localstack.FindTree()
-	if err != nil {
-		return err
-	}
+func run(ctx context.Context, tree localstack.Tree) error {
 	file := tree.Path(".local", "stack.json")
 	if len(os.Args) == 2 {
 		file = os.Args[1]
@@ -40,14 +28,14 @@ func run(ctx context.Context) error {
 		return fmt.Errorf("%w (make up writes it)", err)
 	}
 	var w demo.World
-	err = localstack.Step("make two organizations and three agents", func() (err error) {
+	err = localstack.Step(ctx, "make two organizations and three agents", func() (err error) {
 		w, err = demo.Make(ctx, stack)
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	err = localstack.Step("deploy the worker, with a rule on its organization's bus", func() error {
+	err = localstack.Step(ctx, "deploy the worker, with a rule on its organization's bus", func() error {
 		return demo.DeployWorker(ctx, tree, stack, w.Bank, w.Worker)
 	})
 	if err != nil {

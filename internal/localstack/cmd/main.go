@@ -6,9 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
-	"os/signal"
-	"syscall"
 
 	"baton/internal/localstack"
 )
@@ -23,24 +20,10 @@ const usage = `usage:
   test-wrapped COMMAND …   test with the application as infra wrapped it into template.local.json`
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	err := do(ctx, os.Args[1:])
-	var failed *exec.ExitError
-	if errors.As(err, &failed) {
-		os.Exit(max(failed.ExitCode(), 1)) // the command said why
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
+	localstack.Command(0, func(ctx context.Context, tree localstack.Tree) error { return do(ctx, tree, os.Args[1:]) })
 }
 
-func do(ctx context.Context, args []string) error {
-	tree, err := localstack.FindTree()
-	if err != nil {
-		return err
-	}
+func do(ctx context.Context, tree localstack.Tree, args []string) error {
 	switch {
 	case len(args) == 1 && args[0] == "up":
 		stack, err := tree.Up(ctx)

@@ -3,10 +3,7 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"os"
-	"os/signal"
-	"syscall"
 	"time"
 
 	"baton/internal/localstack"
@@ -14,24 +11,11 @@ import (
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := run(ctx); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-}
-
-func run(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, 10*time.Minute)
-	defer cancel()
-	tree, err := localstack.FindTree()
-	if err != nil {
-		return err
-	}
-	stack, err := localstack.ReadStack(os.Getenv("BATON_TEST_STACK"))
-	if err != nil {
-		return err
-	}
-	return rehearsal.Run(ctx, tree, stack, os.Stdout)
+	localstack.Command(10*time.Minute, func(ctx context.Context, tree localstack.Tree) error {
+		stack, err := localstack.ReadStack(os.Getenv("BATON_TEST_STACK"))
+		if err != nil {
+			return err
+		}
+		return rehearsal.Run(ctx, tree, stack, os.Stdout)
+	})
 }

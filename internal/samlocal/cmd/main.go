@@ -4,10 +4,7 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"os"
-	"os/signal"
-	"syscall"
 	"time"
 
 	"baton/internal/localstack"
@@ -15,27 +12,14 @@ import (
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := run(ctx); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-}
-
-func run(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, 20*time.Minute)
-	defer cancel()
-	tree, err := localstack.FindTree()
-	if err != nil {
-		return err
-	}
-	if len(os.Args) == 2 && os.Args[1] == "probe" {
-		return samlocal.Probe(ctx, tree)
-	}
-	stack, err := localstack.ReadStack(os.Getenv("BATON_TEST_STACK"))
-	if err != nil {
-		return err
-	}
-	return samlocal.Run(ctx, tree, stack, os.Stdout)
+	localstack.Command(20*time.Minute, func(ctx context.Context, tree localstack.Tree) error {
+		if len(os.Args) == 2 && os.Args[1] == "probe" {
+			return samlocal.Probe(ctx, tree)
+		}
+		stack, err := localstack.ReadStack(os.Getenv("BATON_TEST_STACK"))
+		if err != nil {
+			return err
+		}
+		return samlocal.Run(ctx, tree, stack, os.Stdout)
+	})
 }
