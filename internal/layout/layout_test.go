@@ -184,6 +184,7 @@ var rooms = []struct{ room, forbidden, reason string }{
 	{ours + "directory", ours + "store", "its rules are without storage"},
 	{ours + "directory", "net/http", "its rules are without HTTP"},
 	{ours + "cursor", aws, "it only seals"},
+	{ours + "aside", "baton/", "it runs what it is given"},
 	{ours + "metrics", "baton/", "it writes what it is given"},
 	{ours + "metrics", aws, "a metric is a line of the log"},
 	{ours + "httpapi", ours + "store", "the edge never sees DynamoDB"},

@@ -37,10 +37,12 @@ type Changes interface {
 	Change(ctx context.Context, id task.ID, number int) (task.Change, error)
 }
 
-// Hooks are told of every event that is in a log, in its order, at least once. An error means that they were not: after
-// task.ErrUnavailable they are told again, after any other the change goes to the failures.
+// Hooks are told of every event that is in a log, in its order, at least once.
 type Hooks interface {
-	Told(ctx context.Context, organization task.ID, events []task.Event) error
+	// Listening looks who listens to an organization's events that happened before the call; tell tells them of those. An
+	// error of either means that they were not told: after task.ErrUnavailable they are told again, after any other the
+	// change goes to the failures.
+	Listening(ctx context.Context, organization task.ID) (tell func(context.Context, []task.Event) error, err error)
 }
 
 // Organizations knows which organizations want the older event type too; false for one that it does not know.

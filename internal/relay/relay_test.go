@@ -416,16 +416,18 @@ type hooks struct {
 	fail error
 }
 
-func (h *hooks) Told(_ context.Context, _ task.ID, events []task.Event) error {
-	h.Lock()
-	defer h.Unlock()
-	if h.fail != nil {
-		return h.fail
-	}
-	for _, e := range events {
-		h.told = append(h.told, e.Sequence)
-	}
-	return nil
+func (h *hooks) Listening(context.Context, task.ID) (func(context.Context, []task.Event) error, error) {
+	return func(_ context.Context, events []task.Event) error {
+		h.Lock()
+		defer h.Unlock()
+		if h.fail != nil {
+			return h.fail
+		}
+		for _, e := range events {
+			h.told = append(h.told, e.Sequence)
+		}
+		return nil
+	}, nil
 }
 
 func TestHooksAreToldWhetherThereIsABusOrNot(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"baton/internal/aside"
 	"baton/internal/store"
 	"baton/internal/task"
 )
@@ -56,10 +57,51 @@ func (r *Relay) tellPortion(ctx context.Context, organization task.ID, portion [
 
 // Tell logs at most store.MaxAppend events of an organization, puts them on its bus and tells its hooks; repeated, it logs
 // them once. After a task.ErrUnavailable a later try may succeed, after any other error none will.
+//
+// What does not hang on the log is asked for beside it, and the bus and the hooks are told side by side: neither is late
+// for the other, whichever is slow.
 func (r *Relay) Tell(ctx context.Context, organization task.ID, events []task.Event) error {
-	head, err := r.log.Head(ctx, organization)
+	ctx, cancel := context.WithCancel(ctx)
+	legacy := aside.Begin(func() (bool, error) { return r.legacy.wants(ctx, organization) })
+	listening := aside.Begin(func() (tell, error) { return r.listening(ctx, organization) })
+	defer func() {
+		cancel() // only after a failure is there something left
+		_, _ = legacy()
+		_, _ = listening()
+	}()
+	head, found, err := r.append(ctx, organization, events)
 	if err != nil {
 		return err
+	}
+	published := aside.Begin(func() (struct{}, error) {
+		return struct{}{}, r.publish(ctx, head, events, found > 0, legacy)
+	})
+	tell, err := listening()
+	if err == nil {
+		err = tell(ctx, events)
+	}
+	if err != nil {
+		err = fmt.Errorf("relay: tell hooks: %w", err)
+	}
+	_, unpublished := published()
+	return errors.Join(unpublished, err)
+}
+
+// tell tells hooks of events that are in the log.
+type tell = func(context.Context, []task.Event) error
+
+func (r *Relay) listening(ctx context.Context, organization task.ID) (tell, error) {
+	if r.hooks == nil {
+		return func(context.Context, []task.Event) error { return nil }, nil
+	}
+	return r.hooks.Listening(ctx, organization)
+}
+
+// append puts events into the log, where they get their sequences; found is how many were there already.
+func (r *Relay) append(ctx context.Context, organization task.ID, events []task.Event) (head store.Head, found int, err error) {
+	head, err = r.log.Head(ctx, organization)
+	if err != nil {
+		return head, 0, err
 	}
 	if head.New {
 		// Is there a bus? One that is still to be made, for want of room in the account, is parked from the start.
@@ -70,25 +112,12 @@ func (r *Relay) Tell(ctx context.Context, organization task.ID, events []task.Ev
 		}
 		head.BusMade = made
 	}
-	head, found, err := r.log.Append(ctx, head, events)
-	if err != nil {
-		return err
-	}
-	if err := r.publish(ctx, head, events, found > 0); err != nil {
-		return err
-	}
-	if r.hooks == nil {
-		return nil
-	}
-	if err := r.hooks.Told(ctx, organization, events); err != nil {
-		return fmt.Errorf("relay: tell hooks: %w", err)
-	}
-	return nil
+	return r.log.Append(ctx, head, events)
 }
 
 // publish puts events that are in the log on the bus, but for those that wait in the log: whoever unparks sends them.
-// head is as of the append. Some may have been appended earlier: repeated.
-func (r *Relay) publish(ctx context.Context, head store.Head, events []task.Event, repeated bool) error {
+// head is as of the append. Some may have been appended earlier: repeated. legacyWanted tells whether the bus wants the older type too.
+func (r *Relay) publish(ctx context.Context, head store.Head, events []task.Event, repeated bool, legacyWanted func() (bool, error)) error {
 	direct := slices.Clone(events)
 	if head.ParkedFrom != 0 {
 		direct = slices.DeleteFunc(direct, func(e task.Event) bool { return e.Sequence >= head.ParkedFrom })
@@ -100,7 +129,7 @@ func (r *Relay) publish(ctx context.Context, head store.Head, events []task.Even
 	if err := r.log.Texts(ctx, direct); err != nil {
 		return err
 	}
-	legacy, err := r.legacy.wants(ctx, head.Organization)
+	legacy, err := legacyWanted()
 	if err != nil {
 		return err
 	}

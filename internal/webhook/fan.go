@@ -23,31 +23,36 @@ func NewFan(hooks HookStore, organizations Organizations, queue Queue) *Fan {
 	return &Fan{hooks, organizations, queue}
 }
 
-// Told queues the deliveries of events that are in the organization's log. An error means that some may not be queued, and
-// that all should be told again: a delivery that is queued twice is made once.
-func (f *Fan) Told(ctx context.Context, organization task.ID, events []task.Event) error {
+// Listening looks which hooks an organization has, for events that happened before the call. tell queues the deliveries of
+// such events, once they are in the organization's log. An error means that some may not be queued, and that all should be
+// told again: a delivery that is queued twice is made once.
+func (f *Fan) Listening(ctx context.Context, organization task.ID) (tell func(context.Context, []task.Event) error, err error) {
 	// Read each time, a unit or two for a batch: what happens right after a hook is made must reach it.
 	hooks, err := f.hooks.Hooks(ctx, organization)
-	if err != nil || len(hooks) == 0 {
-		return err
-	}
-	legacy, err := f.organizations.LegacyEvents(ctx, organization)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	var jobs []Job
-	for _, e := range events {
-		for _, h := range hooks {
-			if e.Type == EventDisabled && e.Task == h.ID {
-				continue // it can't be told of its own end
-			}
-			for _, t := range h.Types(e.Type, e.Identity, legacy) {
-				jobs = append(jobs, Job{organization, h.ID, e.ID, t, e.Sequence, 0})
-			}
+	legacy := false
+	if len(hooks) > 0 {
+		if legacy, err = f.organizations.LegacyEvents(ctx, organization); err != nil {
+			return nil, err
 		}
 	}
-	if len(jobs) == 0 {
-		return nil
-	}
-	return f.queue.Put(ctx, 0, jobs...)
+	return func(ctx context.Context, events []task.Event) error {
+		var jobs []Job
+		for _, e := range events {
+			for _, h := range hooks {
+				if e.Type == EventDisabled && e.Task == h.ID {
+					continue // it can't be told of its own end
+				}
+				for _, t := range h.Types(e.Type, e.Identity, legacy) {
+					jobs = append(jobs, Job{organization, h.ID, e.ID, t, e.Sequence, 0})
+				}
+			}
+		}
+		if len(jobs) == 0 {
+			return nil
+		}
+		return f.queue.Put(ctx, 0, jobs...)
+	}, nil
 }

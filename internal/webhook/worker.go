@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"baton/internal/aside"
 	"baton/internal/task"
 )
 
@@ -44,7 +45,19 @@ func NewWorker(hooks HookStore, deliveries DeliveryStore, bodies Bodies, queue Q
 //
 // A receiver may see a delivery more than once: a worker can die behind its answer. Its webhook-id is then the same.
 func (w *Worker) Do(ctx context.Context, j Job, again bool) error {
-	d, err := w.deliveries.Delivery(ctx, j.Hook, DeliveryID(j.Hook, j.Sequence, j.Type))
+	// Side by side, since nearly always all three are needed.
+	reading, cancel := context.WithCancel(ctx)
+	delivery := aside.Begin(func() (Delivery, error) {
+		return w.deliveries.Delivery(reading, j.Hook, DeliveryID(j.Hook, j.Sequence, j.Type))
+	})
+	hook := aside.Begin(func() (Hook, error) { return w.hooks.Hook(reading, j.Organization, j.Hook) })
+	text := aside.Begin(func() ([]byte, error) { return w.bodies.Body(reading, j.Organization, j.Sequence, j.Type) })
+	defer func() {
+		cancel()
+		_, _ = hook()
+		_, _ = text()
+	}()
+	d, err := delivery()
 	switch {
 	case errors.Is(err, ErrNotFound):
 		d = NewDelivery(j.Hook, j.Event, j.Type, j.Sequence, w.clock())
@@ -57,7 +70,7 @@ func (w *Worker) Do(ctx context.Context, j Job, again bool) error {
 	case d.Due.After(w.clock().Add(time.Second)):
 		return w.wait(ctx, j.Organization, d)
 	}
-	h, err := w.hooks.Hook(ctx, j.Organization, j.Hook)
+	h, err := hook()
 	switch {
 	case errors.Is(err, ErrNotFound) && d.Version == 0:
 		return nil // nobody could look at it, and the organization may be purged
@@ -66,7 +79,7 @@ func (w *Worker) Do(ctx context.Context, j Job, again bool) error {
 	case err != nil:
 		return err
 	}
-	body, err := w.bodies.Body(ctx, j.Organization, j.Sequence, j.Type)
+	body, err := text()
 	switch {
 	case errors.Is(err, ErrNotFound):
 		return w.save(ctx, j.Organization, d.Park(w.clock()))
