@@ -34,7 +34,7 @@ const (
 	CodeNotAdmitted  = "a2a.not_admitted"       // the worker doesn't take tasks from this requester
 	CodeTerminal     = "a2a.task_terminal"      // the task has ended
 	CodeTransition   = "a2a.invalid_transition" // not from this state
-	CodeLimitReached = "a2a.limit_reached"      // the task or the context is full
+	CodeLimitReached = "a2a.limit_reached"      // the task or the context is full, or the organization owns as many of these as it may
 	CodeConflict     = "a2a.conflict"           // lost too many races; repeating is right
 	CodeLeaseLost    = "a2a.lease_lost"         // another claimer may have the task
 	CodeHandleTaken  = "a2a.handle_taken"

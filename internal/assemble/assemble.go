@@ -53,6 +53,10 @@ func service(db *dynamodb.Client, o directory.Options) *directory.Service {
 	o.Mint = directory.NewMint(lambdaenv.Var("KEY_STAMP"))
 	o.Remember = time.Duration(lambdaenv.Int("REVOKED_KEY_SECONDS")) * time.Second
 	o.Now = time.Now
+	o.Most = directory.Most{
+		Identities: lambdaenv.IntOr("IDENTITIES_AT_MOST", directory.DefaultMost.Identities),
+		Keys:       lambdaenv.IntOr("KEYS_AT_MOST", directory.DefaultMost.Keys),
+	}
 	return directory.NewService(store.NewDirectory(db, lambdaenv.Var("DIRECTORY_TABLE")), o)
 }
 

@@ -9,8 +9,8 @@ import (
 
 // Connect asks, as an agent, for a connection with another. A pair has at most one that is pending or approved,
 // whoever of the two asked: it is returned as it stands, and created is false. Errors: a task.Invalid; ErrNotFound for
-// an unknown target; ErrNotAdmitted for one that takes no tasks, or has a rule against the requester; ErrConflict,
-// ErrUnavailable.
+// an unknown target; ErrNotAdmitted for one that takes no tasks, or has a rule against the requester;
+// ErrManyRequests, ErrConflict, ErrUnavailable.
 func (s *Service) Connect(ctx context.Context, requester Identity, ref Ref, note string) (c Connection, created bool, err error) {
 	target, err := s.asked(ctx, requester, ref, note)
 	if err != nil {

@@ -13,6 +13,10 @@ var (
 	ErrNotAdmitted     = errors.New("directory: worker does not admit the requester")
 	ErrTransition      = errors.New("directory: not from this state")
 	ErrNoBus           = errors.New("directory: no bus can be made now") // for want of room, or of the organization
+	ErrManyIdentities  = errors.New("directory: the organization has as many identities as it may")
+	ErrManyHandles     = errors.New("directory: the organization took as many handles as it may")
+	ErrManyKeys        = errors.New("directory: the organization has as many keys as it may")
+	ErrManyRequests    = errors.New("directory: the organization has as many open requests for connections as it may")
 	ErrExists          = errors.New("directory: there already")
 	ErrStale           = errors.New("directory: another write was faster")
 )

@@ -7,8 +7,9 @@ import (
 	"baton/internal/task"
 )
 
-// CreateIdentity makes an agent of the principal's organization, or returns the one that was made with the same Once. What the edit leaves open is: A2A on, not
-// discoverable, messages deduplicated. Errors: ErrForbidden, a task.Invalid, ErrHandleTaken, ErrUnavailable.
+// CreateIdentity makes an agent of the principal's organization, or returns the one that was made with the same Once. What
+// the edit leaves open is: A2A on, not discoverable, messages deduplicated. Errors: ErrForbidden, a task.Invalid,
+// ErrHandleTaken, ErrManyIdentities, ErrManyHandles, ErrUnavailable.
 func (s *Service) CreateIdentity(ctx context.Context, p Principal, e IdentityEdit) (Identity, error) {
 	if e.Handle == nil {
 		return Identity{}, task.Invalid{{Field: "handle", Message: "is required"}}
@@ -24,7 +25,7 @@ func (s *Service) CreateIdentity(ctx context.Context, p Principal, e IdentityEdi
 	case !p.May(WriteIdentities):
 		return Identity{}, ErrForbidden
 	}
-	err = s.store.CreateIdentity(ctx, i)
+	err = s.store.CreateIdentity(ctx, i, s.most.Identities)
 	if i.Made != "" && errors.Is(err, ErrHandleTaken) {
 		if there, err := s.store.Identity(ctx, Ref{Handle: i.Handle}); err == nil && there.Made == i.Made && !there.Deleted {
 			return there, nil
@@ -92,7 +93,7 @@ func (s *Service) DeleteIdentity(ctx context.Context, p Principal, name string) 
 }
 
 // EditIdentity changes an agent; its own key may edit all of the profile but the handle. Errors as for Identity, and
-// ErrForbidden, a task.Invalid, ErrHandleTaken, ErrConflict.
+// ErrForbidden, a task.Invalid, ErrHandleTaken, ErrManyHandles, ErrConflict.
 func (s *Service) EditIdentity(ctx context.Context, p Principal, name string, e IdentityEdit) (now Identity, err error) {
 	if _, err := e.apply(Identity{}); err != nil {
 		return Identity{}, err

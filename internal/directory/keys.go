@@ -18,7 +18,7 @@ type NewKeyRequest struct {
 }
 
 // CreateKey makes a key, or returns the one that was made with the same Once. secret is told this once; with a Once, to each
-// retry of the day after. Errors: ErrForbidden, a task.Invalid, ErrUnavailable.
+// retry of the day after. Errors: ErrForbidden, a task.Invalid, ErrManyKeys, ErrUnavailable.
 func (s *Service) CreateKey(ctx context.Context, p Principal, r NewKeyRequest) (k Key, secret string, err error) {
 	owner := Principal{Kind: Org, Organization: p.Organization, Role: r.Role}
 	switch {
@@ -42,16 +42,19 @@ func (s *Service) CreateKey(ctx context.Context, p Principal, r NewKeyRequest) (
 	if !p.May(WriteKeys) {
 		return Key{}, "", ErrForbidden
 	}
-	if r.Once != "" { // an agent's secret and an organization's differ: each may be what the first time made
-		if k, secret, err = s.madeKey(ctx, other(owner), r.Once); !errors.Is(err, ErrNotFound) {
-			return k, secret, err
-		}
-	}
 	k, secret = s.newKey(owner, r.Once)
 	k.ExpiresAt = r.ExpiresAt
-	err = s.store.CreateKey(ctx, k)
-	if r.Once != "" && errors.Is(err, ErrExists) {
-		return s.madeKey(ctx, owner, r.Once)
+	if r.Once == "" {
+		return k, secret, s.store.CreateKey(ctx, k, s.most.Keys)
+	}
+	// An agent's secret and an organization's differ, and either may be what the first time made: one is made only where
+	// the other is not.
+	same, _ := s.newKey(other(owner), r.Once)
+	if err = s.store.CreateKey(ctx, k, s.most.Keys, same.Hash); !errors.Is(err, ErrExists) {
+		return k, secret, err
+	}
+	if k, secret, err = s.madeKey(ctx, owner, r.Once); errors.Is(err, ErrNotFound) {
+		k, secret, err = s.madeKey(ctx, other(owner), r.Once)
 	}
 	return k, secret, err
 }

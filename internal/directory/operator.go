@@ -8,7 +8,7 @@ import (
 // CreateOperatorKey makes a key for the operator. Only the deploy calls it.
 func (s *Service) CreateOperatorKey(ctx context.Context) (secret string, err error) {
 	k, secret := s.newKey(Principal{Kind: Operator}, "")
-	return secret, s.store.CreateKey(ctx, k)
+	return secret, s.store.CreateKey(ctx, k, 0)
 }
 
 // KeepOperatorKey makes sure that the directory knows a secret as the operator's: it may be another directory than the
@@ -22,7 +22,7 @@ func (s *Service) KeepOperatorKey(ctx context.Context, secret string) error {
 	case errors.Is(err, ErrNotFound):
 		k, _ = s.newKey(Principal{Kind: Operator}, "")
 		k.Hash, k.Hint = NewHash(secret), Hint(secret)
-		if err := s.store.CreateKey(ctx, k); !errors.Is(err, ErrExists) {
+		if err := s.store.CreateKey(ctx, k, 0); !errors.Is(err, ErrExists) {
 			return err
 		}
 		return nil // another deploy was faster

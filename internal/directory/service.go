@@ -15,6 +15,7 @@ type Service struct {
 	buses Buses
 	mint  Mint
 	stage string
+	most  Most
 	now   func() time.Time
 
 	remember   time.Duration
@@ -30,6 +31,7 @@ type Options struct {
 	// key still works.
 	Remember time.Duration
 	Now      func() time.Time
+	Most     Most // DefaultMost where it is zero
 	// Stage and Buses are needed to make and change organizations only.
 	Stage string
 	Buses Buses
@@ -40,8 +42,11 @@ const cacheSize = 10_000
 
 // NewService returns a service on a store.
 func NewService(store Store, o Options) *Service {
+	if o.Most == (Most{}) {
+		o.Most = DefaultMost
+	}
 	return &Service{
-		store: store, buses: o.Buses, mint: o.Mint, stage: o.Stage, now: o.Now, remember: o.Remember,
+		most: o.Most, store: store, buses: o.Buses, mint: o.Mint, stage: o.Stage, now: o.Now, remember: o.Remember,
 		principals: newCache[Hash, verdict](cacheSize),
 		agents:     newCache[agentName, Identity](cacheSize),
 		touched:    newCache[task.ID, struct{}](cacheSize),

@@ -21,21 +21,23 @@ type Store interface {
 	// EraseOrganization deletes all that the directory has of an organization; its agents' handles stay taken.
 	EraseOrganization(ctx context.Context, id task.ID) error
 
-	// CreateIdentity stores a new identity and takes its handle: ErrHandleTaken.
-	CreateIdentity(ctx context.Context, i Identity) error
+	// CreateIdentity stores a new identity and takes its handle: ErrHandleTaken, ErrManyHandles, and ErrManyIdentities when
+	// its organization has most that aren't deleted.
+	CreateIdentity(ctx context.Context, i Identity, most int) error
 	// Identity finds an agent by id, by handle, or by a handle that it had before. Deleted ones are found by id,
 	// and by any handle they had.
 	Identity(ctx context.Context, ref Ref) (Identity, error)
 	// SaveIdentity stores an edit under the condition that was is still what is stored: ErrStale. A new handle is
-	// taken with it: ErrHandleTaken; the old one goes on leading to the identity.
+	// taken with it: ErrHandleTaken, ErrManyHandles; the old one goes on leading to the identity.
 	// The jobs that follow from it are stored with it.
 	SaveIdentity(ctx context.Context, was, now Identity, jobs ...Job) error
 	// Identities is a page of an organization's identities, deleted ones too, oldest first; more says
 	// that the page, which is not empty then, is not the last.
 	Identities(ctx context.Context, organization, after task.ID, limit int) (page []Identity, more bool, err error)
 
-	// CreateKey stores a key: ErrExists.
-	CreateKey(ctx context.Context, k Key) error
+	// CreateKey stores a key: ErrExists, also when there is one under one of the hashes others; ErrManyKeys when its
+	// organization has most that work, or had within the last minute.
+	CreateKey(ctx context.Context, k Key, most int, others ...Hash) error
 	// KeyByHash finds a key, a revoked or expired one too.
 	KeyByHash(ctx context.Context, h Hash) (Key, error)
 	// RevokeKey marks a key of an organization as revoked at the time, or leaves it as it is when it is so already.
@@ -48,7 +50,8 @@ type Store interface {
 	// TouchKey notes that a key was used at the time, unless a use in the hour before is noted.
 	TouchKey(ctx context.Context, key task.ID, at time.Time) error
 
-	// CreateConnection stores a new connection and takes the place of its pair: ErrExists when another has it.
+	// CreateConnection stores a new connection and takes the place of its pair: ErrExists when another has it,
+	// ErrManyRequests when the requester's organization has MaxPending that are pending.
 	CreateConnection(ctx context.Context, c Connection) error
 	// LiveConnection is the pending or approved connection of two identities, in either direction.
 	LiveConnection(ctx context.Context, a, b task.ID) (Connection, error)

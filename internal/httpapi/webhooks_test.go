@@ -3,6 +3,7 @@ package httpapi_test
 import (
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -196,16 +197,118 @@ func TestWebhooksThatAreRefused(t *testing.T) {
 
 func TestAnOrganizationHas50Webhooks(t *testing.T) {
 	w := newWorld(t)
-	body := `{"url":"https://8.8.8.8/","events":["a2a.task.created"]}`
-	for range webhook.MaxHooks {
-		if a := w.admin("POST", "/v1/webhooks", body); a.status != 201 {
+	body := func(n int) string {
+		return fmt.Sprintf(`{"url":"https://8.8.8.%d/","events":["a2a.task.created"]}`, 8+n)
+	}
+	for n := range webhook.MaxHooks {
+		if a := w.admin("POST", "/v1/webhooks", body(n)); a.status != 201 {
 			t.Fatalf("%d %s", a.status, a.body)
 		}
 	}
-	if a := w.admin("POST", "/v1/webhooks", body); w.outcome(a) != "limit_reached" || a.status != 409 {
+	if a := w.admin("POST", "/v1/webhooks", body(webhook.MaxHooks)); w.outcome(a) != "limit_reached" || a.status != 409 {
 		t.Errorf("%d %s", a.status, a.body)
 	}
 	if got := w.walk("/v1/webhooks?limit=20", "id"); len(got) != webhook.MaxHooks {
 		t.Errorf("%d are listed", len(got))
+	}
+}
+
+// What one organization does is told to one host by 5 of its hooks at most, whoever's they are and however they are written.
+func TestWebhooksDontFloodOneHost(t *testing.T) {
+	w := newWorld(t)
+	body := func(url, identity string) string {
+		return `{"url":"` + url + `","events":["a2a.task.created"],"identity_id":"` + identity + `"}`
+	}
+	hook := func(url, identity string) reply { return w.admin("POST", "/v1/webhooks", body(url, identity)) }
+	full := func(a reply) bool { return a.status == 409 && w.outcome(a) == "limit_reached" }
+	var last string
+	for n, identity := range []string{"", "", "", "asker", "asker"} {
+		last = w.object(hook(fmt.Sprintf("https://8.8.8.8/%d", n), identity))["id"].(string)
+	}
+	for _, url := range []string{"https://8.8.8.8/more", "https://8.8.8.8:443/more", "https://8.8.8.8/?more"} {
+		if a := hook(url, "asker"); !full(a) {
+			t.Errorf("a sixth at %s: %d %s", url, a.status, a.body)
+		}
+		if a := hook(url, ""); !full(a) {
+			t.Errorf("a sixth for everyone at %s: %d %s", url, a.status, a.body)
+		}
+	}
+	for range 2 { // told of other events than the asker's
+		if a := hook("https://8.8.8.8/", "helper"); a.status != 201 {
+			t.Errorf("for another agent: %d %s", a.status, a.body)
+		}
+	}
+	elsewhere := w.object(hook("https://8.8.4.4/", ""))["id"].(string)
+	path := "/v1/webhooks/" + elsewhere
+	for _, edit := range []string{`{"url":"https://8.8.8.8/later"}`, `{"url":"https://8.8.8.8/later","identity_id":"asker"}`} {
+		if a := w.admin("PATCH", path, edit); !full(a) {
+			t.Errorf("moved there by %s: %d %s", edit, a.status, a.body)
+		}
+	}
+	if a := w.admin("PATCH", "/v1/webhooks/"+last, `{"identity_id":"","enabled":false}`); !full(a) {
+		t.Errorf("widened: %d %s", a.status, a.body)
+	}
+	if a := w.admin("PATCH", "/v1/webhooks/"+last, `{"enabled":false}`); a.status != 200 {
+		t.Errorf("an edit that moves nothing: %d %s", a.status, a.body)
+	}
+
+	// Those that move there at the same moment don't all stay.
+	var moved []string
+	for n := range 8 {
+		moved = append(moved, w.object(hook(fmt.Sprintf("https://1.1.1.%d/", n+1), ""))["id"].(string))
+	}
+	var all sync.WaitGroup
+	for _, id := range moved {
+		all.Go(func() { w.admin("PATCH", "/v1/webhooks/"+id, `{"url":"https://9.9.9.9/"}`) })
+	}
+	all.Wait()
+	there := 0
+	for _, url := range w.walk("/v1/webhooks?limit=50", "url") {
+		if url == "https://9.9.9.9/" {
+			there++
+		}
+	}
+	if there > webhook.MaxAtHost {
+		t.Errorf("%d moved to one host at once", there)
+	}
+}
+
+// The secret of a webhook is told again for a day, to who makes or rotates it again with the same Idempotency-Key.
+func TestTheSecretOfAWebhookIsToldForADay(t *testing.T) {
+	w := newWorld(t)
+	ids := map[string]string{}
+	again := func(path, once string) any {
+		t.Helper()
+		r := request{method: "POST", path: path, as: "admin", header: map[string]string{"Idempotency-Key": once}}
+		if path == "/v1/webhooks" {
+			r.body = `{"url":"https://8.8.8.8/","events":["a2a.task.created"]}`
+		}
+		made := w.object(w.do(r))
+		if path == "/v1/webhooks" {
+			ids[once] = made["id"].(string)
+		}
+		return made["secret"]
+	}
+	made, other := again("/v1/webhooks", "one"), again("/v1/webhooks", "two")
+	rotate := "/v1/webhooks/" + ids["two"] + "/rotate-secret"
+	rotated := again(rotate, "a rotation")
+	if rotated == other || again("/v1/webhooks", "two") != nil {
+		t.Error("the making of a webhook tells what a rotation made")
+	}
+	w.clock.Forward(23 * time.Hour)
+	if made == nil || again("/v1/webhooks", "one") != made || again(rotate, "a rotation") != rotated {
+		t.Error("an answer that was lost is not told again")
+	}
+	w.clock.Forward(2 * time.Hour)
+	if again("/v1/webhooks", "one") != nil {
+		t.Error("a making tells the secret after a day")
+	}
+	if again(rotate, "a rotation") != nil {
+		t.Error("a rotation tells the secret after a day")
+	}
+	// It still signs.
+	id, _ := task.ParseID(ids["one"])
+	if h, err := w.hooks.Hook(t.Context(), w.in(w.key["admin"]).Organization, id); err != nil || h.Keys.Current.Reveal() != made {
+		t.Errorf("the secret is no longer there: %v", err)
 	}
 }

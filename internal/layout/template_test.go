@@ -2,7 +2,10 @@ package layout
 
 import (
 	"os"
+	"strconv"
 	"testing"
+
+	"baton/internal/directory"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -34,6 +37,7 @@ func TestTemplateKeepsWhatIsPromised(t *testing.T) {
 	}
 	for name, want := range map[string]string{
 		"RevokedKeySeconds": "30", "SendsPerMinute": "300", "SendsPerSecond": "200", "OpenTasks": "10000",
+		"IdentitiesAtMost": strconv.Itoa(directory.DefaultMost.Identities), "KeysAtMost": strconv.Itoa(directory.DefaultMost.Keys),
 	} {
 		if got := template.Parameters[name].Default; got != want {
 			t.Errorf("%s is %q, promised is %s", name, got, want)
@@ -45,6 +49,14 @@ func TestTemplateKeepsWhatIsPromised(t *testing.T) {
 	for variable, parameter := range map[string]string{"SENDS_PER_MINUTE": "SendsPerMinute", "SENDS_PER_SECOND": "SendsPerSecond", "OPEN_TASKS": "OpenTasks"} {
 		if got := template.Resources["SendTaskFunction"].Properties.Environment.Variables[variable]; got != parameter {
 			t.Errorf("send-task is told %v as %s", got, variable)
+		}
+	}
+	if most := template.Parameters["IdentitiesAtMost"].MaxValue; most != directory.MaxHandles {
+		t.Errorf("an organization may have %d agents", most)
+	}
+	for variable, in := range map[string][2]string{"IDENTITIES_AT_MOST": {"ManageIdentitiesFunction", "IdentitiesAtMost"}, "KEYS_AT_MOST": {"ManageKeysFunction", "KeysAtMost"}} {
+		if got := template.Resources[in[0]].Properties.Environment.Variables[variable]; got != in[1] {
+			t.Errorf("%s is told %v as %s", in[0], got, variable)
 		}
 	}
 	if ttl := template.Resources["TasksTable"].Properties.TimeToLive; ttl != nil {

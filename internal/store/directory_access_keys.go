@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"errors"
@@ -20,18 +21,46 @@ func (d *Directory) newKey(k directory.Key) []types.TransactWriteItem {
 	if k.Organization.IsZero() {
 		return writes
 	}
+	return append(writes, d.put(listedKey(k), "", nil))
+}
+
+// listedKey is a key as its organization lists it.
+func listedKey(k directory.Key) dirItem {
 	listed := memberKey(k.Organization, keyMark, k.KeyID)
 	listed["h"] = dirText(base64.RawURLEncoding.EncodeToString(k.Hash[:]))
-	return append(writes, d.put(expiring(k, listed), "", nil))
+	if !k.RevokedAt.IsZero() {
+		listed["r"] = dirNumber(dirMillis(k.RevokedAt))
+	}
+	return expiring(k, listed)
 }
 
 // CreateKey implements directory.Store.
-func (d *Directory) CreateKey(ctx context.Context, k directory.Key) error {
-	failed, err := d.transact(ctx, d.newKey(k)...)
-	if failed >= 0 {
-		return directory.ErrExists
+func (d *Directory) CreateKey(ctx context.Context, k directory.Key, most int, others ...directory.Hash) error {
+	writes := d.newKey(k)
+	for _, h := range others {
+		writes = append(writes, types.TransactWriteItem{ConditionCheck: &types.ConditionCheck{
+			TableName: &d.table, Key: hashKey(h), ConditionExpression: aws.String(dirIsNew),
+		}})
 	}
-	return err
+	if !k.Organization.IsZero() {
+		writes = append(writes, d.oneMore(keysOwned(k.Organization), most))
+	}
+	for first := true; ; first = false {
+		failed, err := d.transact(ctx, writes...)
+		switch {
+		case failed < 0:
+			return err
+		case k.Organization.IsZero() || failed < len(writes)-1:
+			return directory.ErrExists
+		}
+		again := false
+		if first {
+			again, err = d.recountKeys(ctx, k.Organization, k.CreatedAt)
+		}
+		if err != nil || !again {
+			return cmp.Or(err, directory.ErrManyKeys)
+		}
+	}
 }
 
 // KeyByHash implements directory.Store.
@@ -67,9 +96,17 @@ func (d *Directory) RevokeHash(ctx context.Context, hash directory.Hash, at time
 	if err != nil || !k.RevokedAt.IsZero() {
 		return err
 	}
+	worked := k.Good(at)
 	k.RevokedAt = at
+	writes := []types.TransactWriteItem{d.put(keyItem(k, version+1), dirUnchanged, dirVersionIs(version))}
+	if !k.Organization.IsZero() {
+		writes = append(writes, d.put(listedKey(k), "", nil))
+		if worked { // one that expired is counted until they are counted anew, and not after
+			writes = append(writes, d.oneLess(keysOwned(k.Organization)))
+		}
+	}
 	// Only revoking changes a key: who is slower finds it done.
-	_, err = d.transact(ctx, d.put(keyItem(k, version+1), dirUnchanged, dirVersionIs(version)))
+	_, err = d.transact(ctx, writes...)
 	return err
 }
 

@@ -71,8 +71,12 @@ func (d *Directory) CreateConnection(ctx context.Context, c directory.Connection
 		d.put(connectionItem(c), dirIsNew, nil),
 		d.put(connectedKey(c.Requester.Identity, c.ID), "", nil),
 		d.put(connectedKey(c.Target.Identity, c.ID), "", nil),
+		d.oneMore(pendingOwned(c.Requester.Organization), directory.MaxPending),
 	)
-	if failed >= 0 {
+	switch {
+	case failed == 4:
+		return directory.ErrManyRequests
+	case failed >= 0:
 		return directory.ErrExists
 	}
 	return err
@@ -106,7 +110,11 @@ func (d *Directory) SaveConnection(ctx context.Context, was, now directory.Conne
 			ConditionExpression: aws.String("c = :c"), ExpressionAttributeValues: dirItem{":c": dirText(now.ID.String())},
 		}}
 	}
-	failed, err := d.transact(ctx, d.put(connectionItem(now), dirUnchanged, dirVersionIs(was.Version)), place)
+	writes := []types.TransactWriteItem{d.put(connectionItem(now), dirUnchanged, dirVersionIs(was.Version)), place}
+	if was.State == directory.Pending {
+		writes = append(writes, d.oneLess(pendingOwned(now.Requester.Organization)))
+	}
+	failed, err := d.transact(ctx, writes...)
 	if failed >= 0 {
 		return directory.ErrStale
 	}

@@ -6,6 +6,7 @@ import (
 	"baton/internal/directory"
 	"baton/internal/task"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
@@ -34,7 +35,11 @@ func (d *Directory) EraseOrganization(ctx context.Context, id task.ID) error {
 	if err != nil {
 		return err
 	}
-	return d.erase(ctx, organizationKey(id))
+	keys := []dirItem{organizationKey(id)}
+	for _, counted := range ownedKinds {
+		keys = append(keys, counted(id))
+	}
+	return d.erase(ctx, keys...)
 }
 
 // eraseIdentity leaves nothing of an agent but its handles, which stay taken.
@@ -45,6 +50,11 @@ func (d *Directory) eraseIdentity(ctx context.Context, id task.ID, listed dirIte
 		c, err := d.Connection(ctx, connection)
 		switch {
 		case err == nil:
+			if c.State == directory.Pending { // the requester may be another's
+				if err := d.erasePending(ctx, c); err != nil {
+					return err
+				}
+			}
 			keys = append(keys, connectionKey(connection))
 			if c.State.Live() {
 				keys = append(keys, pairKey(c.Requester.Identity, c.Target.Identity))
@@ -70,6 +80,22 @@ func (d *Directory) eraseIdentity(ctx context.Context, id task.ID, listed dirIte
 		return err
 	}
 	return d.erase(ctx, rulesKey(id), discoverKey(id), openKey(id), identityKey(id), listed)
+}
+
+// erasePending deletes a request that nobody decided, which counts as one less of its requester's: once, however often
+// it is begun again.
+func (d *Directory) erasePending(ctx context.Context, c directory.Connection) error {
+	failed, err := d.transact(ctx,
+		types.TransactWriteItem{Delete: &types.Delete{
+			TableName: &d.table, Key: connectionKey(c.ID),
+			ConditionExpression: aws.String(dirUnchanged), ExpressionAttributeValues: dirVersionIs(c.Version),
+		}},
+		d.oneLess(pendingOwned(c.Requester.Organization)),
+	)
+	if failed >= 0 {
+		return directory.ErrStale
+	}
+	return err
 }
 
 // eachHook calls f for the items of an organization's hooks, and for those that tell of deleted ones.

@@ -11,16 +11,22 @@ import (
 )
 
 // CreateIdentity implements directory.Store.
-func (d *Directory) CreateIdentity(ctx context.Context, i directory.Identity) error {
+func (d *Directory) CreateIdentity(ctx context.Context, i directory.Identity, most int) error {
 	failed, err := d.transact(ctx,
 		d.put(identityItem(handleKey(i.Handle), i), dirIsNew, nil),
 		d.put(identityItem(identityKey(i.ID), i), dirIsNew, nil),
 		d.put(memberKey(i.Organization.ID, identityMark, i.ID), "", nil),
 		d.discover(i),
+		d.oneMore(identitiesOwned(i.Organization.ID), most),
+		d.oneMore(handlesOwned(i.Organization.ID), directory.MaxHandles),
 	)
 	switch {
 	case failed == 0:
 		return directory.ErrHandleTaken
+	case failed == 4:
+		return directory.ErrManyIdentities
+	case failed == 5:
+		return directory.ErrManyHandles
 	case failed > 0:
 		return task.ErrConflict
 	}
@@ -64,12 +70,18 @@ func (d *Directory) saveIdentity(ctx context.Context, was, now directory.Identit
 		writes = append(writes,
 			d.put(former, dirUnchanged, dirVersionIs(was.Version)),
 			// A handle that it had before is still its own.
-			d.put(identityItem(handleKey(now.Handle), now), dirIsNew+" or i = :i", dirItem{":i": dirText(now.ID.String())}))
+			d.put(identityItem(handleKey(now.Handle), now), dirIsNew+" or i = :i", dirItem{":i": dirText(now.ID.String())}),
+			d.oneMore(handlesOwned(now.Organization.ID), directory.MaxHandles))
+	}
+	if now.Deleted && !was.Deleted {
+		with = append(with, d.oneLess(identitiesOwned(now.Organization.ID)))
 	}
 	failed, err := d.transact(ctx, append(writes, with...)...)
 	switch {
 	case failed == 3 && now.Handle != was.Handle:
 		return directory.ErrHandleTaken
+	case failed == 4 && now.Handle != was.Handle:
+		return directory.ErrManyHandles
 	case failed >= 0:
 		return directory.ErrStale
 	}

@@ -18,6 +18,7 @@ import (
 //	O#<organization>  O               the organization
 //	                  I#<identity>    one of its identities, by id alone
 //	                  K#<key>         one of its keys: the hash under which it is
+//	                  N#<kind>        how many identities, handles, or keys it has
 //	I#<identity>      I               the identity's profile
 //	H#<handle>        H               the same profile again, so that a send reads its target once; under a handle
 //	                                  that the identity had before, its id alone
@@ -31,6 +32,7 @@ import (
 //	Q#<identity>      by#<seconds>    how many sends it made in the minute that began then
 //	                  to#<seconds>    how many it received in the ten seconds that began then
 //	                  open            how many of its tasks were open when they were counted, and the sends since
+//	Q#<organization>  pending         how many requests for connections its identities have open
 //	W#<organization>  <hook>          one of its webhooks
 //	U#<key>           U               when it was used last; apart, so that a function that only notes uses can't
 //	                                  write keys
@@ -44,6 +46,7 @@ const (
 	pairMark         = "P#"
 	discoverMark     = "D#"
 	jobPartition     = "J"
+	ownedMark        = "N#"
 	countMark        = "Q#"
 )
 

@@ -9,7 +9,9 @@ import (
 
 // CreateOrganization implements directory.Store.
 func (d *Directory) CreateOrganization(ctx context.Context, o directory.Organization, first directory.Key, jobs ...directory.Job) error {
-	writes := append(d.newKey(first), d.put(organizationItem(o), dirIsNew, nil))
+	counted := keysOwned(o.ID)
+	counted["n"] = dirNumber(1)
+	writes := append(d.newKey(first), d.put(organizationItem(o), dirIsNew, nil), d.put(counted, "", nil))
 	writes = append(writes, d.newJobs(jobs)...)
 	failed, err := d.transact(ctx, writes...)
 	if failed >= 0 {

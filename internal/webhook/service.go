@@ -6,7 +6,9 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"net/url"
 	"slices"
+	"strings"
 	"time"
 
 	"baton/internal/task"
@@ -67,6 +69,45 @@ const MaxHooks = 50
 // ErrTooMany says that the organization has MaxHooks hooks.
 var ErrTooMany = errors.New("webhook: the organization has as many hooks as it may")
 
+// MaxAtHost is how many of an organization's hooks at one host and port are told of the same event: without a bound an
+// organization could have everything it does sent 50 times to a receiver that never asked for it. More than one is of use
+// to receivers that have a path for each kind of event, of which there are 5.
+const MaxAtHost = 5
+
+// ErrTooManyAtHost says that MaxAtHost of the organization's hooks are told of the same event at that host.
+var ErrTooManyAtHost = errors.New("webhook: too many hooks at one host")
+
+// crowded says whether, with h in its place among all hooks of its organization, more than MaxAtHost would be told of one
+// event at its host, disabled ones included: they can be enabled at any time.
+func crowded(all []Hook, h Hook) bool {
+	told := map[task.ID]int{}
+	count := func(h Hook) {
+		told[h.Identity]++ // under zero those that are told of every identity's
+	}
+	count(h)
+	for _, other := range all {
+		if other.ID != h.ID && hostOf(other.URL) == hostOf(h.URL) {
+			count(other)
+		}
+	}
+	most := 0
+	for identity, n := range told {
+		if !identity.IsZero() {
+			most = max(most, n)
+		}
+	}
+	return told[task.ID{}]+most > MaxAtHost
+}
+
+// hostOf is the host and port of a checked URL.
+func hostOf(checked string) string {
+	u, err := url.Parse(checked)
+	if err != nil {
+		return checked
+	}
+	return strings.ToLower(u.Hostname()) + ":" + cmp.Or(u.Port(), "443")
+}
+
 // Service is what an organization does with its hooks. All methods are safe for concurrent use.
 type Service struct {
 	hooks      HookStore
@@ -90,7 +131,28 @@ type Edit struct {
 	Once     string // of the making alone: the caller's own id for it, empty for none
 }
 
-// Create makes a hook with a new secret, or returns the one that was made with the same Once, as it stands now. Errors: a task.Invalid, ErrTooMany, task.ErrUnavailable.
+// onceTells is for how long a secret is told again to who makes or rotates it again: longer than anybody retries, as for
+// keys.
+const onceTells = 24 * time.Hour
+
+// untold is a hook without the secrets that are told once.
+func (h Hook) untold() Hook {
+	h.Keys.Current, h.Keys.Previous = Secret{}, Secret{}
+	return h
+}
+
+// again is what a repetition of a hook's making is told of it: its secret for a day, and while it is the one that was made
+// with it.
+func (s *Service) again(h Hook) Hook {
+	if s.clock().Sub(h.CreatedAt) > onceTells || !h.Keys.Previous.IsZero() {
+		return h.untold()
+	}
+	return h
+}
+
+// Create makes a hook with a new secret, or returns the one that was made with the same Once, as it stands now; with its
+// secret for a day and while it was not rotated, later with a zero one. Errors: a task.Invalid, ErrTooMany, ErrTooManyAtHost,
+// task.ErrUnavailable.
 func (s *Service) Create(ctx context.Context, organization task.ID, e Edit) (Hook, error) {
 	var missing task.Invalid
 	if e.URL == nil {
@@ -110,7 +172,7 @@ func (s *Service) Create(ctx context.Context, organization task.ID, e Edit) (Hoo
 	if e.Once != "" {
 		id = onceID(organization, e.Once)
 		if made := slices.IndexFunc(there, func(h Hook) bool { return h.ID == id }); made >= 0 {
-			return there[made], nil
+			return s.again(there[made]), nil
 		}
 	}
 	if len(there) >= MaxHooks {
@@ -124,14 +186,27 @@ func (s *Service) Create(ctx context.Context, organization task.ID, e Edit) (Hoo
 	if h, err = s.apply(ctx, h, e); err != nil {
 		return Hook{}, err
 	}
+	if crowded(there, h) {
+		return Hook{}, ErrTooManyAtHost
+	}
 	if err := s.hooks.CreateHook(ctx, h); errors.Is(err, ErrStale) {
-		return s.hooks.Hook(ctx, organization, id) // a retry that ran beside was faster
+		made, err := s.hooks.Hook(ctx, organization, id) // a retry that ran beside was faster
+		return s.again(made), err
 	} else if err != nil {
 		return Hook{}, err
 	}
 	// Others may have been made since they were counted. None of those stays that sees one too many.
-	if there, err = s.hooks.Hooks(ctx, organization); err == nil && len(there) > MaxHooks {
-		err = cmp.Or(s.hooks.DeleteHook(ctx, organization, h.ID, s.clock()), ErrTooMany)
+	if there, err = s.hooks.Hooks(ctx, organization); err == nil {
+		var refused error
+		switch {
+		case len(there) > MaxHooks:
+			refused = ErrTooMany
+		case crowded(there, h):
+			refused = ErrTooManyAtHost
+		}
+		if refused != nil {
+			err = cmp.Or(s.hooks.DeleteHook(ctx, organization, h.ID, s.clock()), refused)
+		}
 	}
 	if err != nil {
 		return Hook{}, err
@@ -159,19 +234,48 @@ func (s *Service) Hooks(ctx context.Context, organization task.ID) ([]Hook, erro
 	return s.hooks.Hooks(ctx, organization)
 }
 
-// Edit changes a hook. Errors: ErrNotFound, a task.Invalid, task.ErrConflict, task.ErrUnavailable.
+// Edit changes a hook. Errors: ErrNotFound, a task.Invalid, ErrTooManyAtHost, task.ErrConflict, task.ErrUnavailable.
 func (s *Service) Edit(ctx context.Context, organization, id task.ID, e Edit) (Hook, error) {
-	return s.change(ctx, organization, id, func(h Hook) (Hook, error) { return s.apply(ctx, h, e) })
+	var was Hook
+	now, err := s.change(ctx, organization, id, func(h Hook) (Hook, error) {
+		was = h
+		now, err := s.apply(ctx, h, e)
+		if err == nil && moved(was, now) {
+			err = s.hasRoom(ctx, now)
+		}
+		return now, err
+	})
+	if err != nil || !moved(was, now) {
+		return now, err
+	}
+	// Others may have come there meanwhile. None of those stays that sees one too many.
+	if err := s.hasRoom(ctx, now); err != nil {
+		back := now
+		back.URL, back.Identity = was.URL, was.Identity
+		return Hook{}, cmp.Or(s.hooks.SaveHook(ctx, now, back), err)
+	}
+	return now, nil
+}
+
+func moved(was, now Hook) bool { return was.URL != now.URL || was.Identity != now.Identity }
+
+func (s *Service) hasRoom(ctx context.Context, h Hook) error {
+	all, err := s.hooks.Hooks(ctx, h.Organization)
+	if err == nil && crowded(all, h) {
+		err = ErrTooManyAtHost
+	}
+	return err
 }
 
 // Rotate gives a hook a new secret; the one before signs too for a day. With the id once of the latest rotation it changes
-// nothing: a retry must not push out the secret that the receiver still has. Errors as for Edit.
+// nothing: a retry must not push out the secret that the receiver still has. It is told that secret for a day, later a zero
+// one. Errors as for Edit.
 func (s *Service) Rotate(ctx context.Context, organization, id task.ID, once string) (Hook, error) {
 	mark := ""
 	if once != "" {
 		mark = onceID(organization, once).String()
 	}
-	return s.change(ctx, organization, id, func(h Hook) (Hook, error) {
+	h, err := s.change(ctx, organization, id, func(h Hook) (Hook, error) {
 		if mark != "" && h.Keys.Rotated == mark {
 			return h, nil
 		}
@@ -179,6 +283,11 @@ func (s *Service) Rotate(ctx context.Context, organization, id task.ID, once str
 		h.Keys.Rotated = mark
 		return h, nil
 	})
+	// PreviousUntil is a day after the rotation.
+	if err == nil && s.clock().Sub(h.Keys.PreviousUntil.Add(-bothSign)) > onceTells {
+		h = h.untold()
+	}
+	return h, err
 }
 
 // Delete removes a hook; what is under way to it is given up. Errors: ErrNotFound, task.ErrUnavailable.

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"testing"
 
+	"baton/internal/task"
 	"baton/internal/webhook"
 )
 
@@ -14,7 +15,7 @@ func TestHooksMadeAtOnceAreNotTooMany(t *testing.T) {
 	var race sync.WaitGroup
 	for range 2 * webhook.MaxHooks {
 		race.Go(func() {
-			_, err := w.service.Create(t.Context(), w.shop, webhook.Edit{URL: &url, Events: &events})
+			_, err := w.service.Create(t.Context(), w.shop, webhook.Edit{URL: &url, Events: &events, Identity: new(task.NewID())})
 			if err != nil && !errors.Is(err, webhook.ErrTooMany) {
 				t.Error(err)
 			}
