@@ -349,10 +349,12 @@ func TestTablesComeBack(t *testing.T) {
 
 func TestNewCodeIsTakenBackWhenAnAlarmRings(t *testing.T) {
 	each(t, func(t *testing.T, source Template, s synthesized) {
+		called := 0
 		for _, id := range source.ids(functionType) {
 			if len(source.Resources[id].events()) == 0 {
 				continue // the deploy's own
 			}
+			called++
 			preference, _ := s.template.Resources[id].Properties["DeploymentPreference"].(map[string]any)
 			if preference["Type"] != s.environment.Deployment {
 				t.Errorf("%s is deployed by %v", id, preference["Type"])
@@ -360,6 +362,9 @@ func TestNewCodeIsTakenBackWhenAnAlarmRings(t *testing.T) {
 			if alarms, _ := preference["Alarms"].([]any); len(alarms) != 4 {
 				t.Errorf("%s is taken back by %v", id, alarms)
 			}
+		}
+		if called == 0 {
+			t.Error("nothing is called")
 		}
 	})
 }
@@ -459,11 +464,18 @@ func TestWhatSealsCursorsIsStartedAnewByARotation(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	sealing := 0
 	for _, id := range source.ids(functionType) {
 		variables := source.Resources[id].variables()
-		if _, seals := variables["CURSOR_SECRETS"]; seals && variables["CURSOR_SECRETS_GENERATION"] == nil {
+		if _, seals := variables["CURSOR_SECRETS"]; !seals {
+			continue
+		}
+		if sealing++; variables["CURSOR_SECRETS_GENERATION"] == nil {
 			t.Errorf("%s keeps the old secrets after a rotation", id)
 		}
+	}
+	if sealing == 0 {
+		t.Error("nothing seals cursors")
 	}
 }
 

@@ -230,6 +230,9 @@ func TestLogLine(t *testing.T) {
 		statuses = append(statuses, fmt.Sprint(l.Status, " ", l.Code, " ", l.WriteUnits))
 		var fields map[string]any
 		json.Unmarshal([]byte(text), &fields)
+		if len(l.AWS.CloudWatchMetrics) == 0 || len(l.AWS.CloudWatchMetrics[0].Metrics) == 0 || len(l.AWS.CloudWatchMetrics[0].Dimensions) == 0 {
+			t.Errorf("no metrics: %s", text)
+		}
 		for _, set := range l.AWS.CloudWatchMetrics {
 			for _, m := range set.Metrics {
 				if _, there := fields[m.Name]; !there {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -100,6 +101,9 @@ func TestAccountMayPutRulesOnItsBusAlone(t *testing.T) {
 		s.Resource != "arn:aws:events:us-east-1:000000000000:rule/"+o.Bus.Name+"/*" ||
 		s.Condition.StringEqualsIfExists["events:creatorAccount"] != "111122223333" {
 		t.Errorf("the account gets %+v", s)
+	}
+	if !slices.Contains(s.Action, "events:PutRule") {
+		t.Errorf("the account may only %v", s.Action)
 	}
 	for _, action := range s.Action {
 		if action == "events:PutEvents" || strings.Contains(action, "*") || strings.Contains(action, "Permission") || strings.HasSuffix(action, "EventBus") {

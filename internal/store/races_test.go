@@ -249,6 +249,11 @@ func TestReplayWinsOverRefusals(t *testing.T) {
 			t.Errorf("%s: %v, created %v", what, err, created)
 		}
 	}
+	b.faults.On("Query").Always().Refuse() // then nobody knows whether it was sent before
+	defer b.faults.Reset()
+	if _, _, err := send(task.Send{Message: withID(text("x"), "1"), Refused: refused}); !errors.Is(err, task.ErrUnavailable) || errors.Is(err, refused) {
+		t.Errorf("no longer admitted, while storage is down: %v", err)
+	}
 }
 
 // command is one call of a concurrent history, as the model sees it.

@@ -4,6 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"maps"
+	"slices"
 	"testing"
 	"time"
 
@@ -89,6 +92,68 @@ func TestWait(t *testing.T) {
 	}
 	if _, err := b.Wait(t.Context(), task.Viewer{Identity: task.NewID()}, v.ID, time.Minute); !errors.Is(err, task.ErrNotFound) {
 		t.Errorf("a stranger: %v", err)
+	}
+}
+
+// Reads of one task show every write at once (contract section 3), as only consistent reads do.
+func TestReadsOfATaskAreConsistent(t *testing.T) {
+	b := newBench(t)
+	v := b.send(withID(text("please"), "m0"))
+	for i := 1; i < 40; i++ { // so many that not all of their ids are in the head
+		if _, err := b.AddMessage(t.Context(), b.as(b.from.Party, v), withID(text(fmt.Sprint("w", i)), fmt.Sprint("m", i))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b.faults.Reset()
+	viewer := b.as(b.to, v).Viewer
+	for name, read := range map[string]func() error{
+		"a task":             func() error { _, err := b.Read(t.Context(), viewer, v.ID, false); return err },
+		"its head":           func() error { _, err := b.Read(t.Context(), viewer, v.ID, true); return err },
+		"its messages":       func() error { _, _, err := b.Service.History(t.Context(), viewer, v.ID, 0, 10); return err },
+		"one of its changes": func() error { _, err := b.tasks.Change(t.Context(), v.ID, 7); return err },
+		"its conversation":   func() error { _, _, err := b.ReadContext(t.Context(), viewer, v.Context); return err },
+		"a listed task's ledger": func() error {
+			views, err := b.tasks.Claimable(t.Context(), b.to.Identity, 1, time.Now())
+			if err != nil || len(views) != 1 {
+				return fmt.Errorf("%d claimable, %w", len(views), err)
+			}
+			now := views[0].Task
+			now.Version, now.UpdatedAt = now.Version+1, now.UpdatedAt.Add(time.Millisecond)
+			_, err = b.tasks.Save(t.Context(), views[0], now, task.Change{
+				Task: now.ID, Number: now.Version, Cause: task.CauseSet, State: now.State, At: now.UpdatedAt, Caller: now.Caller, Target: now.Target,
+			})
+			return err
+		},
+	} {
+		b.faults.Reset()
+		if err := read(); err != nil {
+			t.Fatal(name, err)
+		}
+		reads := 0
+		for _, call := range b.faults.Calls() {
+			type how struct {
+				IndexName      string
+				ConsistentRead bool
+			}
+			var request struct {
+				how
+				RequestItems map[string]how
+			}
+			if call.Operation == "TransactWriteItems" || json.Unmarshal(call.Request, &request) != nil {
+				continue
+			}
+			for _, asked := range append(slices.Collect(maps.Values(request.RequestItems)), request.how) {
+				if call.Operation == "BatchGetItem" && asked == request.how || asked.IndexName != "" {
+					continue
+				}
+				if reads++; !asked.ConsistentRead {
+					t.Errorf("%s: a %s that may be behind: %s", name, call.Operation, call.Request)
+				}
+			}
+		}
+		if reads == 0 {
+			t.Errorf("%s: nothing was read", name)
+		}
 	}
 }
 

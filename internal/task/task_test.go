@@ -129,6 +129,17 @@ func TestNewest(t *testing.T) {
 	}
 }
 
+// A history that was cut before a write is cut behind it, however short.
+func TestAWriteOfACutHistory(t *testing.T) {
+	for _, cut := range []bool{false, true} {
+		v := View{Task: newTask(), History: []Message{says("please")}, Truncated: cut}
+		now, change, err := v.Task.add(says("more"), noon)
+		if got := v.after(now, change); err != nil || got.Truncated != cut || len(got.History) != 2 || len(v.History) != 1 {
+			t.Errorf("cut before: %v, behind: %v, %d messages, %v", cut, got.Truncated, len(got.History), err)
+		}
+	}
+}
+
 func TestID(t *testing.T) {
 	id := NewID()
 	for _, s := range []string{id.String(), strings.ToUpper(id.String())} {

@@ -236,6 +236,11 @@ func TestLease(t *testing.T) {
 			t.Error("not claimable after")
 		}
 	})
+	t.Run("a claim says nothing: the task may still be rejected", func(t *testing.T) {
+		if now, _, err := claimed.reply(Reject, lease, says("no"), at(time.Second)); err != nil || now.State != Rejected {
+			t.Errorf("%s, %v", now.State, err)
+		}
+	})
 	t.Run("progress renews it", func(t *testing.T) {
 		now, _, err := claimed.reply(Progress, lease, says("on it"), at(30*time.Second))
 		if err != nil || !now.Lease.ExpiresAt.Equal(at(90*time.Second)) {
@@ -256,6 +261,12 @@ func TestLease(t *testing.T) {
 		asked, _, err := claimed.reply(AskCaller, lease, says("what?"), at(time.Second))
 		if err != nil || asked.Claimable(at(time.Hour)) {
 			t.Fatalf("claimable while it asks, %v", err)
+		}
+		if _, _, err := asked.reply(Complete, lease, says("done"), at(time.Second)); !errors.Is(err, ErrLeaseLost) {
+			t.Errorf("the lease while it asks: %v", err)
+		}
+		if _, err := asked.renew(lease, at(time.Second)); !errors.Is(err, ErrLeaseLost) {
+			t.Errorf("its renewal while it asks: %v", err)
 		}
 		answered, _, err := asked.add(says("that"), at(2*time.Second))
 		if err != nil || !answered.Claimable(at(2*time.Second)) {
