@@ -1,9 +1,13 @@
 package directory
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 
@@ -55,8 +59,59 @@ func (s *Sweeper) Round(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, j := range jobs {
-		err = errors.Join(err, s.pass(ctx, j))
+	var mu sync.Mutex
+	var all sync.WaitGroup
+	turns := make(chan struct{}, jobsAtOnce)
+	for _, j := range inTurn(jobs) {
+		turns <- struct{}{}
+		all.Go(func() {
+			defer func() { <-turns }()
+			if failed := s.turn(ctx, j, len(jobs)); failed != nil {
+				mu.Lock()
+				defer mu.Unlock()
+				err = errors.Join(err, failed)
+			}
+		})
+	}
+	all.Wait()
+	return err
+}
+
+const (
+	// jobsAtOnce is how many jobs have their turn at the same time.
+	jobsAtOnce = 4
+	// leastTurn is the least of a round's time that a job gets.
+	leastTurn = 2 * time.Second
+)
+
+// inTurn puts what is soon done before what one organization can make as long as it likes, and that in another order in
+// each round: an agent with a million open tasks, or fifty of them, must not hold up everybody else's.
+func inTurn(jobs []Job) []Job {
+	long := func(j Job) int {
+		if j.Kind == EndTasks || j.Kind == Purge {
+			return 1
+		}
+		return 0
+	}
+	rand.Shuffle(len(jobs), func(a, b int) { jobs[a], jobs[b] = jobs[b], jobs[a] })
+	slices.SortStableFunc(jobs, func(a, b Job) int { return cmp.Compare(long(a), long(b)) })
+	return jobs
+}
+
+// turn is a pass over one of so many jobs, within its share of the round's time. One that needs more goes on in the next
+// round.
+func (s *Sweeper) turn(ctx context.Context, j Job, jobs int) error {
+	end, ok := ctx.Deadline()
+	if !ok {
+		return s.pass(ctx, j)
+	}
+	share := max(leastTurn, time.Until(end)*jobsAtOnce/time.Duration(max(jobs, jobsAtOnce)))
+	mine, cancel := context.WithTimeout(ctx, share)
+	defer cancel()
+	err := s.pass(mine, j)
+	if mine.Err() != nil && ctx.Err() == nil {
+		slog.InfoContext(ctx, "job goes on in the next round", "kind", string(j.Kind), "about", j.About.String())
+		return nil
 	}
 	return err
 }

@@ -34,7 +34,7 @@ func TestFailedTriesAreQueuedAgain(t *testing.T) {
 		if err := hookqueue.New(client, failed).Put(t.Context(), 0, j); err != nil {
 			t.Fatal(err)
 		}
-		want = append(want, j.Hook.String())
+		want = append(want, j.Organization.String())
 	}
 	if _, err := client.SendMessage(t.Context(), &sqs.SendMessageInput{QueueUrl: &failed, MessageBody: aws.String("no job")}); err != nil {
 		t.Fatal(err)
@@ -79,7 +79,7 @@ func TestFailedTriesAreQueuedAgain(t *testing.T) {
 			break
 		}
 		for _, m := range out.Messages {
-			got = append(got, m.Attributes["MessageGroupId"]) // the hook: what is long for one is short for the others
+			got = append(got, m.Attributes["MessageGroupId"]) // the organization: what is long for one is short for the others
 		}
 	}
 	slices.Sort(got)

@@ -52,8 +52,8 @@ const (
 	putTries = 3  // of what SQS does not take at once
 )
 
-// Put implements webhook.Queue. Jobs of one hook are one group, so that a queue that is long for one hook is short for the others
-// (AWS, "Amazon SQS fair queues").
+// Put implements webhook.Queue. Jobs of one organization are one group, so that a queue that is long for one is short for the
+// others, however many hooks it has (AWS, "Amazon SQS fair queues").
 func (q *SQS) Put(ctx context.Context, delay time.Duration, jobs ...webhook.Job) error {
 	for chunk := range slices.Chunk(jobs, batch) {
 		if err := q.put(ctx, delay, chunk); err != nil {
@@ -74,7 +74,7 @@ func (q *SQS) put(ctx context.Context, delay time.Duration, jobs []webhook.Job) 
 		}
 		entries[i] = types.SendMessageBatchRequestEntry{
 			Id: new(strconv.Itoa(i)), MessageBody: new(string(body)), DelaySeconds: int32(delay / time.Second),
-			MessageGroupId: new(j.Hook.String()),
+			MessageGroupId: new(j.Organization.String()),
 		}
 	}
 	for range putTries {
