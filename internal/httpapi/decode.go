@@ -27,6 +27,9 @@ func (c *call) decode(into any, emptyIsFine bool) error {
 	if err != nil || media != "application/json" || parameters["charset"] != "" && !strings.EqualFold(parameters["charset"], "utf-8") {
 		return refusal{status: 415, code: codeMediaType, detail: "A body must be application/json in UTF-8."}
 	}
+	if coding, there := c.header["content-encoding"]; there && !strings.EqualFold(coding, "identity") {
+		return refusal{status: 415, code: codeMediaType, detail: "A body can't be compressed: Content-Encoding must be left out."}
+	}
 	if trimmed := bytes.TrimLeft(c.body, " \t\r\n"); len(trimmed) == 0 || trimmed[0] != '{' {
 		return invalid("body", "must be a JSON object")
 	}

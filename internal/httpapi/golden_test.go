@@ -82,7 +82,7 @@ func (g *golden) sample(function, as, id string, change func(*events.APIGatewayP
 	raw = bytes.ReplaceAll(raw, []byte("refund-agent"), []byte("helper"))
 	var e events.APIGatewayProxyRequest
 	g.must(json.Unmarshal(raw, &e))
-	e.Headers["Authorization"] = "Bearer " + g.key[as]
+	e.Headers["Authorization"], e.MultiValueHeaders = "Bearer "+g.key[as], nil
 	g.name = function
 	if change != nil {
 		change(&e)

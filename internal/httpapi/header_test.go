@@ -47,6 +47,27 @@ func TestIfMatch(t *testing.T) {
 	}
 }
 
+func TestIfNoneMatch(t *testing.T) {
+	w := newWorld(t)
+	id := w.sent()
+	w.object(w.do(request{method: "POST", path: "/v1/a2a/tasks/" + id + "/messages", as: "asker", body: `{"message":"x"}`}))
+	for header, want := range map[string]int{
+		`"2"`: 304, `*`: 304, `W/"2"`: 304, `"1", "2"`: 304, ` "x" ,W/"2"`: 304,
+		`"1"`: 200, `"3"`: 200, `W/"1"`: 200, `"02"`: 200, `""`: 200, `"0"`: 200,
+		`2`: 400, ``: 400, `"2`: 400, `*, "2"`: 400, `w/"2"`: 400,
+	} {
+		for _, path := range []string{"/v1/a2a/tasks/" + id, "/v1/identities/asker/a2a/sent/tasks/" + id, "/v1/agents/helper/tasks/" + id} {
+			a := w.do(request{method: "GET", path: path, as: "asker", header: map[string]string{"If-None-Match": header}})
+			if a.status != want || want != 400 && a.header["ETag"] != `"2"` || (len(a.body) == 0) != (want == 304) {
+				t.Errorf("If-None-Match: %s: %s: %d with ETag %s and a body of %d bytes, want %d", header, path, a.status, a.header["ETag"], len(a.body), want)
+			}
+		}
+		if a := w.do(request{method: "GET", path: "/v1/a2a/tasks/" + nowhere, as: "asker", header: map[string]string{"If-None-Match": header}}); want != 400 && a.status != 404 {
+			t.Errorf("If-None-Match: %s: of no task: %d, want 404", header, a.status)
+		}
+	}
+}
+
 func TestMessageIDs(t *testing.T) {
 	w := newWorld(t)
 	key := func(id string) map[string]string { return map[string]string{"Idempotency-Key": id} }

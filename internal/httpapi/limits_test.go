@@ -108,6 +108,12 @@ func TestBodySize(t *testing.T) {
 			t.Errorf("content type %q: %d, want %d", media, a.status, want)
 		}
 	}
+	for coding, want := range map[string]int{"identity": 201, "gzip": 415, "identity, gzip": 415, "": 415} {
+		a := w.do(request{method: "POST", path: "/v1/a2a/tasks", as: "asker", body: body, header: map[string]string{"Content-Encoding": coding}})
+		if a.status != want || want == 415 && !strings.Contains(w.problem(a).Detail, "Content-Encoding") {
+			t.Errorf("content coding %q: %d, want %d: %s", coding, a.status, want, a.body)
+		}
+	}
 }
 
 // TestFullTask fills a task and a context to their limits.

@@ -1,13 +1,15 @@
 package httpapi
 
 import (
+	"cmp"
 	"net/http"
 
 	"baton/internal/directory"
 	"baton/internal/task"
 )
 
-// ReadTask serves the endpoint read-task: one task with its newest messages, at once or when the worker answered.
+// ReadTask serves the endpoint read-task: one task with its newest messages, at once or when the worker answered;
+// 304 without it where If-None-Match names its version.
 func ReadTask(e *Edge, workers Workers, tasks Tasks) Handler {
 	return e.handler("read-task", func(c *call) (answer, error) {
 		viewer, err := c.viewer()
@@ -21,7 +23,8 @@ func ReadTask(e *Edge, workers Workers, tasks Tasks) Handler {
 		viewer.Target = callee
 		p := c.params("wait")
 		wait := p.wait()
-		if err := p.err(); err != nil {
+		had, err := c.ifNoneMatch()
+		if err := cmp.Or(p.err(), err); err != nil {
 			return answer{}, c.calleeFirst(workers, err)
 		}
 		if c.forbidden { // whether there is such a task is not for this caller to know
@@ -47,7 +50,11 @@ func ReadTask(e *Edge, workers Workers, tasks Tasks) Handler {
 		if err := c.may(); err != nil {
 			return answer{}, err
 		}
-		return taskAnswer(http.StatusOK, v), nil
+		a := taskAnswer(http.StatusOK, v)
+		if had(v.Version) {
+			a.status, a.body = http.StatusNotModified, nil
+		}
+		return a, nil
 	})
 }
 

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -262,28 +263,46 @@ func (c *call) on(e *task.Edit, tasks Tasks) (err error) {
 	return nil
 }
 
-// ifMatch is the versions that the header If-Match allows, nil for any (RFC 9110, 13.1.1).
+// ifMatch is the versions that the header If-Match allows, nil for any (RFC 9110, 13.1.1: strong comparison).
 func (c *call) ifMatch() ([]int, error) {
 	header, there := c.header["if-match"]
 	if !there || strings.TrimSpace(header) == "*" {
 		return nil, nil
 	}
-	versions := []int{}
+	return versions("If-Match", header, false)
+}
+
+// ifNoneMatch says of which versions the caller needs no answer, having them; those are answered with 304 (RFC 9110,
+// 13.1.2: weak comparison, and * for any).
+func (c *call) ifNoneMatch() (had func(version int) bool, err error) {
+	header, there := c.header["if-none-match"]
+	switch {
+	case !there:
+		return func(int) bool { return false }, nil
+	case strings.TrimSpace(header) == "*":
+		return func(int) bool { return true }, nil
+	}
+	all, err := versions("If-None-Match", header, true)
+	return func(version int) bool { return slices.Contains(all, version) }, err
+}
+
+// versions are those of a list of ETags; 0, which no task has, stands for one that is not ours, or is weak where that
+// is not enough.
+func versions(field, header string, weakIsFine bool) ([]int, error) {
+	all := []int{}
 	for tag := range strings.SplitSeq(header, ",") {
-		tag = strings.TrimSpace(tag)
-		weak := strings.HasPrefix(tag, "W/")
-		tag = strings.TrimPrefix(tag, "W/")
+		tag, weak := strings.CutPrefix(strings.TrimSpace(tag), "W/")
 		if len(tag) < 2 || tag[0] != '"' || tag[len(tag)-1] != '"' || strings.Contains(tag[1:len(tag)-1], `"`) {
-			return nil, invalid("If-Match", `must be * or ETags such as "3"`)
+			return nil, invalid(field, `must be * or ETags such as "3"`)
 		}
 		opaque := tag[1 : len(tag)-1]
 		version, err := strconv.Atoi(opaque)
-		if weak || err != nil || strconv.Itoa(version) != opaque {
-			version = 0 // no task has this version
+		if weak && !weakIsFine || err != nil || strconv.Itoa(version) != opaque {
+			version = 0
 		}
-		versions = append(versions, version)
+		all = append(all, version)
 	}
-	return versions, nil
+	return all, nil
 }
 
 // noQuery refuses query parameters.
