@@ -13,6 +13,7 @@ import (
 	"baton/internal/localstack"
 	"baton/internal/relay"
 	"baton/internal/store"
+	"baton/internal/store/storetest"
 	"baton/internal/task"
 
 	"github.com/aws/aws-lambda-go/events"
@@ -67,7 +68,7 @@ func TestRelay(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	records := changes(t, db, tables.Tasks)
+	records := storetest.Stream(t, db, tables.Tasks)
 	if len(records) != batches*store.MaxAppend {
 		t.Fatalf("%d changes", len(records))
 	}
@@ -102,36 +103,6 @@ func TestRelay(t *testing.T) {
 	}
 	read, _ := faults.Units()
 	report.Events.ReadUnitsWaited = read * 60 / 55
-}
-
-// changes are the records that a table's stream has of its changes.
-func changes(t *testing.T, db *dynamodb.Client, table string) (records []events.DynamoDBEventRecord) {
-	t.Helper()
-	pages := dynamodb.NewScanPaginator(db, &dynamodb.ScanInput{TableName: &table})
-	for pages.HasMorePages() {
-		page, err := pages.NextPage(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, item := range page.Items {
-			if _, change := item["e"]; !change {
-				continue
-			}
-			image := map[string]events.DynamoDBAttributeValue{}
-			for name, v := range item {
-				switch v := v.(type) {
-				case *types.AttributeValueMemberB:
-					image[name] = events.NewBinaryAttribute(v.Value)
-				case *types.AttributeValueMemberS:
-					image[name] = events.NewStringAttribute(v.Value)
-				}
-			}
-			records = append(records, events.DynamoDBEventRecord{EventName: "INSERT", Change: events.DynamoDBStreamRecord{
-				Keys: map[string]events.DynamoDBAttributeValue{"p": image["p"], "s": image["s"]}, NewImage: image,
-			}})
-		}
-	}
-	return records
 }
 
 // Only make bench looks at the whole chain: it says little on a busy machine.

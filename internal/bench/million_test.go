@@ -19,6 +19,7 @@ import (
 	"baton/internal/metrics"
 	"baton/internal/relay"
 	"baton/internal/store"
+	"baton/internal/store/storetest"
 	"baton/internal/webhook"
 
 	"github.com/aws/aws-lambda-go/events"
@@ -126,7 +127,7 @@ func TestMillionTasks(t *testing.T) {
 	}
 	told := map[string]bool{}
 	relays := func() (records []events.DynamoDBEventRecord) {
-		for _, r := range changes(t, tell.db, w.tables.Tasks) {
+		for _, r := range storetest.Stream(t, tell.db, w.tables.Tasks) {
 			key := fmt.Sprint(r.Change.Keys["p"].Binary(), r.Change.Keys["s"].String())
 			if !told[key] {
 				told[key] = true

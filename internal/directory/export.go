@@ -88,8 +88,8 @@ const (
 
 // From reads out an organization from where an earlier export stopped, nil for the beginning: the organization, its
 // identities, keys, connections, the tasks of its agents with all their messages, its events, and its webhooks with their
-// deliveries, each once. A task that changes meanwhile may come twice, or with older messages only, or, when it had not come yet, be missing: an export
-// that must be exact is made of a suspended organization. A task.Invalid when after is no place of an export; errors of
+// deliveries, each once. A task that changes meanwhile may come twice, or with older messages only, or, when it had not
+// come yet, be missing: an export that must be exact is made of a suspended organization. A task.Invalid when after is no place of an export; errors of
 // storage end it.
 func (e *Exporter) From(ctx context.Context, organization task.ID, after []byte) iter.Seq2[Exported, error] {
 	return func(yield func(Exported, error) bool) {

@@ -16,8 +16,7 @@ type NewOrganization struct {
 
 // CreateOrganization makes an organization with its bus and first admin key, or returns the one that was made with the same
 // Once; its key's secret is empty a day after. Where the account has no room for a bus, it is Pending and the organization
-// works all the same. Errors: ErrForbidden for all but the operator; a
-// task.Invalid; ErrUnavailable.
+// works all the same. Errors: ErrForbidden for all but the operator; a task.Invalid; ErrUnavailable.
 func (s *Service) CreateOrganization(ctx context.Context, p Principal, e OrganizationEdit) (NewOrganization, error) {
 	if e.Name == nil {
 		return NewOrganization{}, task.Invalid{{Field: "name", Message: "is required"}}
@@ -100,9 +99,8 @@ func (s *Service) EditOrganization(ctx context.Context, p Principal, id string, 
 }
 
 // SuspendOrganization stops an organization's keys, or lets them work again; its data stays. Its agents take
-// no more tasks of others: at once where it is looked up, within two minutes everywhere. Only the operator may.
-// Errors as for EditOrganization, and
-// ErrTransition for one that is being purged.
+// no more tasks of others: at once where it is looked up, within two minutes everywhere. Only the operator may. Errors as
+// for EditOrganization, and ErrTransition for one that is being purged.
 func (s *Service) SuspendOrganization(ctx context.Context, p Principal, id string, suspended bool) (Organization, error) {
 	return s.changeOrganization(ctx, p, id, RunService, func(o Organization) (Organization, error) {
 		if o.Purging && !suspended {

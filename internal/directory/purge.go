@@ -9,8 +9,8 @@ import (
 
 // PurgeOrganization begins to delete an organization with all its data: its keys stop, its agents are deleted, their open
 // tasks end, with events to those on the other side; then every task in which one of its agents took part is deleted, for
-// the other side too, and the log, the bus, the webhooks and the directory's entries after that. It goes on in the background, see
-// Sweeper, and can't be taken back. Errors as for EditOrganization.
+// the other side too, and the log, the bus, the webhooks and the directory's entries after that. It goes on in the
+// background, see Sweeper, and can't be taken back. Errors as for EditOrganization.
 func (s *Service) PurgeOrganization(ctx context.Context, p Principal, id string) (Organization, error) {
 	return s.changeOrganization(ctx, p, id, WriteOrg, func(o Organization) (Organization, error) {
 		o.Suspended, o.Purging = true, true

@@ -14,9 +14,9 @@ import (
 	"baton/internal/task"
 )
 
-// Sweeper does what follows in the background from a deletion, a suspension, or a want of room for a bus. Sends are admitted on what was read up to
-// a minute before, so that one pass is not enough: a job but that of a bus is over when two passes, begun a minute after its change or
-// later, found nothing. It keeps no place: what a pass has done, the next one does not find.
+// Sweeper does what follows in the background from a deletion, a suspension, or a want of room for a bus. Sends are
+// admitted on what was read up to a minute before, so that one pass is not enough: a job but that of a bus is over when two
+// passes, begun a minute after its change or later, found nothing. It keeps no place: what a pass has done, the next one does not find.
 type Sweeper struct {
 	store Store
 	tasks Tasks

@@ -40,8 +40,8 @@ func (s Server) Endpoint() string { return "http://127.0.0.1:" + strconv.Itoa(s.
 var ErrPortTaken = errors.New("port is taken")
 
 // Start starts a local AWS that keeps its state in memory, enforces IAM, and logs to dir: itself to ministack.log, the
-// functions to functions.log. It returns when the server answers. With a life line, the read end of a pipe, the server ends when the other end is closed, at the latest with
-// this process, and dir is removed; without one it runs on until Stop.
+// functions to functions.log. It returns when the server answers. With a life line, the read end of a pipe, the server ends
+// when the other end is closed, at the latest with this process, and dir is removed; without one it runs on until Stop.
 func (t Tree) Start(ctx context.Context, port int, dir string, lifeline *os.File) (Server, error) {
 	bin, err := t.Setup(ctx, Ministack)
 	if err != nil {

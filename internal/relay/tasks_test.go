@@ -12,11 +12,11 @@ import (
 	"baton/internal/localaws"
 	"baton/internal/relay"
 	"baton/internal/store"
+	"baton/internal/store/storetest"
 	"baton/internal/task"
 
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 )
 
@@ -66,7 +66,7 @@ func TestTasksAreTold(t *testing.T) {
 		}
 	}
 
-	records := stream(t, db, table)
+	records := storetest.Stream(t, db, table)
 	if len(records) != 4 {
 		t.Fatalf("%d changes, want 4", len(records))
 	}
@@ -177,39 +177,6 @@ func noise(n int) string {
 		b.WriteString(task.NewID().String())
 	}
 	return b.String()[:n]
-}
-
-// stream is what a table's stream has of its inserts, as the template filters them.
-func stream(t *testing.T, db *dynamodb.Client, table string) (records []events.DynamoDBEventRecord) {
-	t.Helper()
-	pages := dynamodb.NewScanPaginator(db, &dynamodb.ScanInput{TableName: &table})
-	for pages.HasMorePages() {
-		page, err := pages.NextPage(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, item := range page.Items {
-			if _, change := item["e"]; !change {
-				continue
-			}
-			image := map[string]events.DynamoDBAttributeValue{}
-			for name, v := range item {
-				switch v := v.(type) {
-				case *types.AttributeValueMemberB:
-					image[name] = events.NewBinaryAttribute(v.Value)
-				case *types.AttributeValueMemberS:
-					image[name] = events.NewStringAttribute(v.Value)
-				default:
-					t.Fatalf("attribute %s is a %T", name, v)
-				}
-			}
-			keys := map[string]events.DynamoDBAttributeValue{"p": image["p"], "s": image["s"]}
-			records = append(records, events.DynamoDBEventRecord{EventName: "INSERT", Change: events.DynamoDBStreamRecord{
-				Keys: keys, NewImage: image, SequenceNumber: image["s"].String(),
-			}})
-		}
-	}
-	return records
 }
 
 func TestSampleEvent(t *testing.T) {

@@ -13,8 +13,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// Log is the organizations' event logs, in the table events: each a dense sequence of entries kept for task.EventsKept, and a head
-// that says how long it is and how far its bus got. All methods are safe for concurrent use, by many processes.
+// Log is the organizations' event logs, in the table events: each a dense sequence of entries kept for task.EventsKept,
+// and a head that says how long it is and how far its bus got. All methods are safe for concurrent use, by many processes.
 //
 // Errors are task.ErrUnavailable when storage can't be reached or throttles, and ErrRefused for what it will never take.
 type Log struct {

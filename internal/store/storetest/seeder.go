@@ -1,5 +1,5 @@
 // Package storetest fills the table tasks quickly, for tests and benchmarks of what needs many tasks: the writes are those
-// of the real store, gathered and stored by batches instead of one by one.
+// of the real store, gathered and stored by batches instead of one by one. It also gives what the table's stream has.
 //
 // Only tests and benchmarks import it.
 package storetest
