@@ -8,6 +8,10 @@ LOCAL := .local/bin/localstack
 TOOL  := go tool -modfile=internal/tools/go.mod
 SAM   := SAM_CLI_TELEMETRY=0 .venv/sam/bin/sam
 ENV   ?= dev
+ARCHITECTURE ?= arm64
+# A deploy that gives no parameter keeps those of before, but this one: code and template must agree on it.
+GIVEN  = Architecture=$(ARCHITECTURE) $(PARAMETERS)
+WRAP   = go run ./cmd -env $(ENV) $(if $(URGENT),-urgent) -parameters '$(PARAMETERS)'
 # CDK warns of a node that is older than those it supports; all that is asked of it here was seen to work with 20.
 INFRA := cd infra && export JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION=20,21,23 &&
 
@@ -96,18 +100,18 @@ sam-tools: $(LOCAL)
 
 .PHONY: build
 build: sam-tools ## build for AWS into .aws-sam
-	CGO_ENABLED=0 GOFLAGS="-tags=lambda.norpc -trimpath '-ldflags=-s -w'" $(SAM) build --parallel
+	CGO_ENABLED=0 GOFLAGS="-tags=lambda.norpc -trimpath '-ldflags=-s -w'" $(SAM) build --parallel --parameter-overrides $(GIVEN)
 
 .PHONY: synth
 synth: ## wrap template.yaml for ENV (dev or prod) into template.$(ENV).json; needs node, 20 or newer
-	@$(INFRA) go run ./cmd -env $(ENV) -template ../template.yaml -out ../template.$(ENV).json
+	@$(INFRA) $(WRAP) -template ../template.yaml -out ../template.$(ENV).json
 
 .PHONY: deploy
-deploy: build ## deploy to the AWS account of ENV, wrapped for it (docs/operations.md; PARAMETERS="Name=value …" sets more)
-	@$(INFRA) go run ./cmd -env $(ENV) -template ../.aws-sam/build/template.yaml -out ../.aws-sam/build/template.$(ENV).json
+deploy: build ## deploy to the AWS account of ENV, wrapped for it (docs/operations.md; PARAMETERS="Name=value …", URGENT=yes)
+	@$(INFRA) $(WRAP) -template ../.aws-sam/build/template.yaml -out ../.aws-sam/build/template.$(ENV).json
 	$(SAM) deploy --template-file .aws-sam/build/template.$(ENV).json --stack-name baton-$(ENV) --resolve-s3 \
 		--no-fail-on-empty-changeset --capabilities CAPABILITY_NAMED_IAM CAPABILITY_AUTO_EXPAND \
-		$(if $(PARAMETERS),--parameter-overrides $(PARAMETERS))
+		--parameter-overrides $(GIVEN)
 
 .PHONY: deploy-local
 deploy-local: $(LOCAL) ## deploy the wrapped form to the local AWS, beside what make up deploys, less what that does not know

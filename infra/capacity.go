@@ -23,5 +23,9 @@ func (w *wrap) addCapacity() {
 	}
 	for _, id := range w.working() {
 		w.override(id, "Properties.ReservedConcurrentExecutions", w.parameters.relaying.orNothing(w.parameters.relaying.value))
+		// A queue that starts more than may run counts what is refused as received, and gives up what was never tried.
+		for name, most := range w.source.Resources[id].mostFromQueues() {
+			w.override(id, "Properties.Events."+name+".Properties.ScalingConfig.MaximumConcurrency", w.parameters.relaying.or(most))
+		}
 	}
 }

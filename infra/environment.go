@@ -3,6 +3,7 @@ package infra
 import (
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // Environment is how an installation is kept. What differs between accounts (domain, keys, capacity) are parameters of
@@ -15,6 +16,10 @@ type Environment struct {
 	Backups    bool   // daily and monthly ones, in a vault
 	Deployment string // how calls move to new code, a type of SAM's DeploymentPreference
 	CallsPerIP int    // that one address may make in five minutes, before the firewall refuses it
+
+	// Of one deploy.
+	urgent   bool
+	settings map[string]string // by name: the parameters that are given to it
 
 	// What is left out where the stack is deployed to a local AWS.
 	without           map[string]string // types of resources, with the property that it takes for them to be left out, or ""
@@ -39,6 +44,29 @@ func Find(name string) (Environment, error) {
 		return Environment{}, fmt.Errorf("no environment %q: dev and prod are there", name)
 	}
 	return all[i], nil
+}
+
+// Urgent is the environment for one deploy that must not wait: new code takes all calls at once, whatever alarm rings.
+// CodeDeploy refuses to begin while an alarm rings that takes new code back, so the code that mends what it rings for
+// could not be deployed.
+func (e Environment) Urgent() Environment {
+	e.Deployment, e.urgent = "AllAtOnce", true
+	return e
+}
+
+// With is the environment for a deploy that is given parameters, as sam takes them: Name=value …
+func (e Environment) With(parameters string) Environment {
+	e.settings = map[string]string{}
+	name := ""
+	for _, word := range strings.Fields(parameters) {
+		if n, value, ok := strings.Cut(word, "="); ok {
+			name = n
+			e.settings[name] = value
+		} else {
+			e.settings[name] += " " + word // a value of several words
+		}
+	}
+	return e
 }
 
 // OnLocalAWS is the environment without what the local AWS does not know, by name. Its CloudFormation refuses a template

@@ -26,7 +26,8 @@ func (w *wrap) logGroup(id, name string) awscdk.CfnResource {
 	if !w.environment.Protected {
 		group.ApplyRemovalPolicy(awscdk.RemovalPolicy_DESTROY, nil)
 	} else {
-		group.ApplyRemovalPolicy(awscdk.RemovalPolicy_RETAIN, nil)
+		// But not by a first deploy that fails: the next would find the name taken.
+		group.ApplyRemovalPolicy(awscdk.RemovalPolicy_RETAIN_ON_UPDATE_OR_DELETE, nil)
 	}
 	return group
 }

@@ -32,6 +32,11 @@ func (o option) orNothing(value any) any {
 	return map[string]any{"Fn::If": []any{*o.given.LogicalId(), value, map[string]any{"Ref": "AWS::NoValue"}}}
 }
 
+// or is the option where it is given, and otherwise what stands there without it.
+func (o option) or(without any) any {
+	return map[string]any{"Fn::If": []any{*o.given.LogicalId(), o.value, without}}
+}
+
 func (w *wrap) addParameters() {
 	w.parameters = parameters{
 		alarmEmail:  w.option("AlarmEmail", "String", "", "Who gets the alarms; empty: nobody, they are on the topic only."),
@@ -44,7 +49,7 @@ func (w *wrap) addParameters() {
 		waiting: w.option("WaitingConcurrency", "Number", "0",
 			"Concurrency reserved for each function that holds calls (waits, streams), which is also its most; 0: none."),
 		relaying: w.option("RelayingConcurrency", "Number", "0",
-			"Concurrency reserved for each function behind a stream, a queue or a schedule; 0: none."),
+			"Concurrency reserved for each function behind a stream, a queue or a schedule, 2 or more; 0: none."),
 		provisioned: w.option("ProvisionedConcurrency", "Number", "0",
 			"Instances kept warm of each function that tasks are made, read and answered with; 0: none."),
 		archiveDays: w.option("ArchiveDays", "Number", "0", "Days that an EventBridge archive of each bus keeps events; 0: no archives."),

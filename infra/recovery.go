@@ -15,10 +15,13 @@ func (w *wrap) addRecovery() {
 	if w.environment.Protected {
 		for _, id := range tables {
 			w.override(id, "Properties.DeletionProtectionEnabled", true)
+			// Not RetainExceptOnCreate: a first deploy that fails could not take back what refuses deletion.
+			w.override(id, "DeletionPolicy", "Retain")
+			w.override(id, "UpdateReplacePolicy", "Retain")
 		}
 		// Without its secrets a table restored is of no use: its keys are garbage.
-		for _, id := range append(tables, w.source.ids(secretType)...) {
-			w.override(id, "DeletionPolicy", "Retain")
+		for _, id := range w.source.ids(secretType) {
+			w.override(id, "DeletionPolicy", "RetainExceptOnCreate")
 			w.override(id, "UpdateReplacePolicy", "Retain")
 		}
 	}
@@ -32,7 +35,7 @@ func (w *wrap) addBackups(tables []string) {
 		"BackupVaultName":  w.named("tables"),
 		"EncryptionKeyArn": w.parameters.key.orNothing(w.parameters.key.value),
 	})
-	vault.ApplyRemovalPolicy(awscdk.RemovalPolicy_RETAIN, nil)
+	vault.ApplyRemovalPolicy(awscdk.RemovalPolicy_RETAIN_ON_UPDATE_OR_DELETE, nil) // see logGroup
 	rule := func(name, schedule string, days int) map[string]any {
 		return map[string]any{
 			"RuleName": name, "TargetBackupVault": vault.Ref(), "ScheduleExpression": schedule,

@@ -86,7 +86,7 @@ var overrides = map[string][]string{
 	functionType: {
 		"Properties.LoggingConfig", "Properties.Environment", "Properties.ReservedConcurrentExecutions",
 		"Properties.ProvisionedConcurrencyConfig", "Properties.AutoPublishAlias", "Properties.AutoPublishAliasAllProperties",
-		"Properties.DeploymentPreference",
+		"Properties.DeploymentPreference", "Properties.Events",
 	},
 	tableType: {
 		"Properties.PointInTimeRecoverySpecification", "Properties.SSESpecification",
@@ -295,6 +295,10 @@ func TestCapacityEncryptionAndDomainAreParametersThatAreOffByDefault(t *testing.
 		}
 		property("ReadTaskFunction", "ReservedConcurrentExecutions", given("HasWaitingConcurrency", ref("WaitingConcurrency")))
 		property("RelayEventsFunction", "ReservedConcurrentExecutions", given("HasRelayingConcurrency", ref("RelayingConcurrency")))
+		queue := s.template.Resources["DeliverWebhooksFunction"].mostFromQueues()["Deliveries"]
+		if want := map[string]any{"Fn::If": []any{"HasRelayingConcurrency", ref("RelayingConcurrency"), 100}}; !reflect.DeepEqual(queue, want) {
+			t.Errorf("the queue starts up to %v at once", queue)
+		}
 		property("SendTaskFunction", "ProvisionedConcurrencyConfig",
 			given("HasProvisionedConcurrency", map[string]any{"ProvisionedConcurrentExecutions": ref("ProvisionedConcurrency")}))
 		for _, id := range source.ids(tableType) {
@@ -331,7 +335,8 @@ func TestTablesComeBack(t *testing.T) {
 			})
 		})
 		for _, id := range append(source.ids(tableType), source.ids(secretType)...) {
-			if kept := s.template.Resources[id].whole["DeletionPolicy"] == "Retain"; kept != s.environment.Protected {
+			policy, _ := s.template.Resources[id].whole["DeletionPolicy"].(string)
+			if kept := strings.HasPrefix(policy, "Retain"); kept != s.environment.Protected {
 				t.Errorf("%s is kept: %v", id, kept)
 			}
 		}
@@ -459,23 +464,93 @@ func TestWhatMakesBusesMakesArchives(t *testing.T) {
 }
 
 // A function that is not changed by the deploy goes on with the secrets that it started with.
-func TestWhatSealsCursorsIsStartedAnewByARotation(t *testing.T) {
+func TestEveryFunctionIsStartedAnewByARotation(t *testing.T) {
 	source, err := ReadTemplate(sourcePath)
 	if err != nil {
 		t.Fatal(err)
 	}
-	sealing := 0
-	for _, id := range source.ids(functionType) {
-		variables := source.Resources[id].variables()
-		if _, seals := variables["CURSOR_SECRETS"]; !seals {
-			continue
-		}
-		if sealing++; variables["CURSOR_SECRETS_GENERATION"] == nil {
-			t.Errorf("%s keeps the old secrets after a rotation", id)
-		}
+	globals := source.whole["Globals"].(map[string]any)["Function"].(map[string]any)
+	variables := Resource{Properties: globals}.variables()
+	if want := map[string]any{"Ref": "SecretsGeneration"}; !reflect.DeepEqual(variables["SECRETS_GENERATION"], want) {
+		t.Errorf("a rotation changes %v of all functions", variables["SECRETS_GENERATION"])
 	}
-	if sealing == 0 {
-		t.Error("nothing seals cursors")
+	if want := map[string]any{"Ref": "SecretsGeneration"}; !reflect.DeepEqual(source.Resources["OperatorKey"].Properties["SecretsGeneration"], want) {
+		t.Error("another stamp makes no other operator's key")
+	}
+}
+
+// SAM makes no version of a function whose text in the template is as it was, and calls go to the version of before.
+func TestAParameterThatIsGivenChangesTheTextOfThoseThatAreToldOfIt(t *testing.T) {
+	marks := func(parameters string) map[string]any {
+		t.Helper()
+		out := filepath.Join(t.TempDir(), "given.json")
+		if err := Synthesize(Prod.With(parameters), sourcePath, out); err != nil {
+			t.Fatal(err)
+		}
+		given, err := ReadTemplate(out)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all := map[string]any{}
+		for _, id := range given.ids(functionType) {
+			if mark := given.Resources[id].Properties["Description"]; mark != nil {
+				all[id] = mark
+			}
+		}
+		return all
+	}
+	if got := marks("AlarmEmail=ops@example.com DomainName=api.example.com"); len(got) > 0 {
+		t.Errorf("functions are told of the mail and the domain: %v", got)
+	}
+	sends := marks("SendsPerMinute=100")
+	if len(sends) == 0 || sends["SendTaskFunction"] == nil || sends["ReadTaskFunction"] != nil {
+		t.Errorf("the sends a minute are told to %v", sends)
+	}
+	if again := marks("  SendsPerMinute=100 "); !reflect.DeepEqual(again, sends) {
+		t.Errorf("the same again is told as %v, and was as %v", again, sends)
+	}
+	if other := marks("SendsPerMinute=200"); other["SendTaskFunction"] == sends["SendTaskFunction"] {
+		t.Errorf("another value is told as %v", other)
+	}
+	if archive := marks("ArchiveDays=7"); archive["UnparkBusesFunction"] == nil || archive["SendTaskFunction"] != nil {
+		t.Errorf("the days of archives are told to %v", archive)
+	}
+	source, err := ReadTemplate(sourcePath)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if all := marks("SecretsGeneration=2"); len(all) != len(source.ids(functionType))-1 { // the deploy's own has no alias
+		t.Errorf("a rotation is told to %d functions", len(all))
+	}
+}
+
+// CodeDeploy begins nothing while an alarm rings that takes new code back.
+func TestAnUrgentDeployWaitsForNoAlarm(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "urgent.json")
+	if err := Synthesize(Prod.Urgent(), sourcePath, out); err != nil {
+		t.Fatal(err)
+	}
+	urgent, err := ReadTemplate(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]any{"Type": "AllAtOnce"}
+	if got := urgent.Resources["SendTaskFunction"].Properties["DeploymentPreference"]; !reflect.DeepEqual(got, want) {
+		t.Errorf("new code comes by %v", got)
+	}
+}
+
+// What has a name of its own and is kept must not be kept by a first deploy that failed: the next could not make it.
+func TestAFirstDeployThatFailedIsNotInTheWayOfTheNext(t *testing.T) {
+	s, err := prod()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for id, r := range s.template.Resources {
+		named := r.Properties["LogGroupName"] != nil || r.Properties["BackupVaultName"] != nil
+		if policy := r.whole["DeletionPolicy"]; named && policy != "RetainExceptOnCreate" {
+			t.Errorf("%s: %v", id, policy)
+		}
 	}
 }
 

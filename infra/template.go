@@ -154,6 +154,20 @@ func (r Resource) events() []string {
 	return types
 }
 
+// mostFromQueues are the concurrencies up to which queues start a function, by the event.
+func (r Resource) mostFromQueues() map[string]any {
+	most := map[string]any{}
+	events, _ := r.Properties["Events"].(map[string]any)
+	for name, e := range events {
+		event, _ := e.(map[string]any)
+		properties, _ := event["Properties"].(map[string]any)
+		if scaling, ok := properties["ScalingConfig"].(map[string]any); ok {
+			most[name] = scaling["MaximumConcurrency"]
+		}
+	}
+	return most
+}
+
 // timeout is a function's own time-out in seconds, 0 where it has the one of all.
 func (r Resource) timeout() int {
 	n, _ := r.Properties["Timeout"].(int)

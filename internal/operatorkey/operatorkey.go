@@ -20,8 +20,8 @@ type secretsClient interface {
 }
 
 // Handle returns the resource's handler. It keeps the key that is in the secret, and makes one where there is none that
-// the directory's mint made. A change of the property Generation makes another, and revokes the one before. Deleting the
-// resource changes nothing.
+// the directory's mint made: after a change of the stamp that is so. A change of the property Generation makes another,
+// and revokes the one before. Deleting the resource changes nothing.
 func Handle(keys *directory.Service, secrets secretsClient, secretARN string) cfn.CustomResourceFunction {
 	return func(ctx context.Context, e cfn.Event) (physicalID string, data map[string]any, err error) {
 		if e.RequestType == cfn.RequestDelete {
@@ -31,7 +31,7 @@ func Handle(keys *directory.Service, secrets secretsClient, secretARN string) cf
 		if err != nil {
 			return secretARN, nil, err
 		}
-		renew := e.RequestType == cfn.RequestUpdate && e.OldResourceProperties["Generation"] != e.ResourceProperties["Generation"]
+		renew := e.RequestType == cfn.RequestUpdate && generation(e.OldResourceProperties) != generation(e.ResourceProperties)
 		if !renew {
 			if err := keys.KeepOperatorKey(ctx, current); !errors.Is(err, directory.ErrUnauthenticated) {
 				return secretARN, nil, err
@@ -47,6 +47,9 @@ func Handle(keys *directory.Service, secrets secretsClient, secretARN string) cf
 		return secretARN, nil, keys.DropOperatorKey(ctx, current)
 	}
 }
+
+// generation is the property, which CloudFormation hands over as text, whatever the template has.
+func generation(properties map[string]any) string { return fmt.Sprint(properties["Generation"]) }
 
 // read returns what is in the secret, empty when nothing is.
 func read(ctx context.Context, secrets secretsClient, arn string) (string, error) {

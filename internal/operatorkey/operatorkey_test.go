@@ -25,13 +25,14 @@ func TestDeploysMakeOneKey(t *testing.T) {
 		t.Fatal(err)
 	}
 	table := localaws.NewTable(t, "DirectoryTable")
+	stamp := "stamp"
 	service := func() *directory.Service {
 		return directory.NewService(store.NewDirectory(dynamodb.NewFromConfig(config), table), directory.Options{
-			Mint: directory.NewMint("stamp"), Remember: time.Minute, Now: time.Now,
+			Mint: directory.NewMint(stamp), Remember: time.Minute, Now: time.Now,
 		})
 	}
 	handle := operatorkey.Handle(service(), secrets, *made.ARN)
-	deploy := func(kind cfn.RequestType, was, now string) error {
+	deploy := func(kind cfn.RequestType, was, now any) error {
 		_, _, err := handle(t.Context(), cfn.Event{
 			RequestType:           kind,
 			ResourceProperties:    map[string]any{"Generation": now},
@@ -80,6 +81,9 @@ func TestDeploysMakeOneKey(t *testing.T) {
 	if err := deploy(cfn.RequestUpdate, "1", "2"); err == nil || key() != first || !good(first) {
 		t.Errorf("a new generation that could not be stored: %v, same key %v, good %v", err, key() == first, good(first))
 	}
+	if err := deploy(cfn.RequestUpdate, 1, "1"); err != nil || key() != first {
+		t.Errorf("the same generation, as a number: %v, same key %v", err, key() == first)
+	}
 	if err := deploy(cfn.RequestUpdate, "1", "2"); err != nil {
 		t.Fatal(err)
 	}
@@ -94,6 +98,14 @@ func TestDeploysMakeOneKey(t *testing.T) {
 	if err := deploy(cfn.RequestCreate, "", "2"); err != nil || key() != second || !good(second) {
 		t.Errorf("with an empty directory: %v, same key %v, good %v", err, key() == second, good(second))
 	}
+
+	// Another stamp: no key of before is one.
+	stamp = "another stamp"
+	handle = operatorkey.Handle(service(), secrets, *made.ARN)
+	if err := deploy(cfn.RequestUpdate, "2", "2"); err != nil || key() == second || !good(key()) || good(second) {
+		t.Errorf("with another stamp: %v, same key %v, good %v", err, key() == second, good(key()))
+	}
+	second = key()
 	faults.On("GetItem").Throttle()
 	if err := deploy(cfn.RequestUpdate, "2", "2"); err == nil || key() != second {
 		t.Errorf("while storage throttles: %v, same key %v", err, key() == second)
