@@ -122,6 +122,11 @@ func (s *Sweeper) pass(ctx context.Context, j Job) error {
 	switch j.Kind {
 	case EndTasks:
 		found, err = s.endTasks(ctx, j.About)
+		if err == nil {
+			var more int
+			more, err = s.endRequests(ctx, j.About)
+			found += more
+		}
 	case TellSuspension:
 		found, err = s.tellSuspension(ctx, j.About)
 	case Purge:
@@ -182,6 +187,33 @@ func (s *Sweeper) endTasks(ctx context.Context, identity task.ID) (found int, er
 		}
 	}
 	return found, err
+}
+
+// endRequests revokes what a deleted identity asked for or was asked for: nobody could answer, and whoever asked may have
+// only so many open. It returns how many it found.
+func (s *Sweeper) endRequests(ctx context.Context, identity task.ID) (found int, err error) {
+	for last := (task.ID{}); ; {
+		var page []Connection
+		if page, last, err = s.store.Connections(ctx, identity, last, 100); err != nil {
+			return found, err
+		}
+		for _, c := range page {
+			if c.State != Pending {
+				continue
+			}
+			found++
+			over, _, err := c.becomes(Revoked, identity, s.now())
+			if err == nil {
+				err = s.store.SaveConnection(ctx, c, over)
+			}
+			if err != nil && !errors.Is(err, ErrStale) { // decided in between: the next pass looks
+				return found, err
+			}
+		}
+		if last.IsZero() {
+			return found, nil
+		}
+	}
 }
 
 func (s *Sweeper) endState(ctx context.Context, q task.Query) (found int, err error) {

@@ -194,6 +194,45 @@ func TestDeletionEndsEveryTaskOnce(t *testing.T) {
 	}
 }
 
+// Nobody can answer a request of a deleted agent, or one to it, and each takes a place of those who asked.
+func TestDeletionEndsOpenRequests(t *testing.T) {
+	w := newWorld(t)
+	home, admin := w.organization("Home")
+	leaving, _ := w.agent(admin, "leaving-asker")
+	staying, _ := w.agent(admin, "staying-asker")
+	_, others := w.organization("Others")
+	asked, _ := w.agent(others, "asked-by-both")
+	friend, _ := w.agent(others, "friend-already")
+	ask := func(from, of directory.Identity) directory.Connection {
+		c, _, err := w.Connect(t.Context(), from, directory.Ref{ID: of.ID}, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	asks, isAsked, agreed, other := ask(leaving, asked), ask(friend, leaving), ask(staying, leaving), ask(staying, asked)
+	if _, err := w.MoveConnection(t.Context(), leaving, agreed.ID.String(), directory.Approved); err != nil {
+		t.Fatal(err)
+	}
+	w.owns("Q#"+home.ID.String(), "pending", directory.MaxPending)
+
+	if err := w.DeleteIdentity(t.Context(), admin, "leaving-asker"); err != nil {
+		t.Fatal(err)
+	}
+	tasks, _ := w.tasks()
+	if err := directory.NewSweeper(w.store, tasks, noRoom{}, w.clock.Now).Round(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for c, want := range map[directory.Connection]directory.ConnectionState{
+		asks: directory.Revoked, isAsked: directory.Revoked, agreed: directory.Approved, other: directory.Pending,
+	} {
+		if now, err := w.store.Connection(t.Context(), c.ID); err != nil || now.State != want {
+			t.Errorf("%s to %s is %s, want %s: %v", c.Requester.Handle, c.Target.Handle, now.State, want, err)
+		}
+	}
+	ask(staying, friend) // in the place of the deleted one's
+}
+
 // Rounds that find nothing don't end the job while somebody may still send on what it read before the deletion.
 func TestASweepOutwaitsThoseWhoLookedBefore(t *testing.T) {
 	w := newWorld(t)
