@@ -27,7 +27,7 @@ func TestAttackerGetsNothing(t *testing.T) {
 	first := w.object(w.do(request{method: "POST", path: "/v1/a2a/tasks", as: "asker",
 		body: `{"target_handle":"helper","message":"the secret plan, ` + strings.Repeat("and so on, ", 100) + `","message_id":"known"}`}))
 	w.sent()
-	for n := range 101 { // more than one page of what a read shows
+	for n := range 120 { // more than the first query of a read gives
 		w.object(w.do(request{method: "POST", path: "/v1/a2a/tasks/" + first["id"].(string) + "/messages", as: "asker", body: fmt.Sprintf(`{"message":"the secret plan, part %d"}`, n)}))
 	}
 	connection, _, err := w.people.Connect(t.Context(), w.asker, directory.Ref{ID: w.helper.ID}, "a secret note")
