@@ -54,7 +54,7 @@ func (c *call) reading(p *params, events Events, resume, field string) (r readin
 			r.from, err = parsePosition(position)
 		}
 		if err != nil {
-			p.wrong(field, "is not one of these events'")
+			p.wrong(field, "is not one of these events")
 		}
 		r.given = true
 	}

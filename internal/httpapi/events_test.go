@@ -349,6 +349,29 @@ func TestStreamCutOffAtEveryPointIsResumed(t *testing.T) {
 	}
 }
 
+// Without since, cursor and Last-Event-ID a connection begins where the log ends: whoever loses it before anything happened
+// knows that place, too.
+func TestStreamCutOffBeforeItsFirstEventIsResumed(t *testing.T) {
+	w := newEventsWorld(t)
+	w.happen(1)
+	first, close := w.connect(t.Context(), "", "")
+	for first.Scan() && first.Text() != "" {
+		if id, ok := strings.CutPrefix(first.Text(), "id: "); ok {
+			first.last = id
+		}
+	}
+	close.Close()
+	w.happen(1)
+	if first.last == "" {
+		t.Fatal("it begins without an id: what happens until the next connection is missed")
+	}
+	second, close := w.connect(t.Context(), "", first.last)
+	defer close.Close()
+	if got := second.next(t); got != 4 {
+		t.Errorf("heard %d, want 4: what happened between the connections", got)
+	}
+}
+
 func TestStreamArrivesAsItHappensAndEndsInTime(t *testing.T) {
 	w := newEventsWorld(t)
 	w.happen(1)

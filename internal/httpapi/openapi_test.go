@@ -119,6 +119,27 @@ func TestOpenAPIHasEveryRoute(t *testing.T) {
 	}
 }
 
+// TestOpenAPIHasNoTornTexts looks for what a comma makes of a text without quotes inside of braces: YAML takes the rest of
+// the text for a key without a value, the text is cut there, and readers that are strict refuse the document.
+func TestOpenAPIHasNoTornTexts(t *testing.T) {
+	var look func(path string, v any)
+	look = func(path string, v any) {
+		switch v := v.(type) {
+		case nil:
+			t.Errorf("%s has no value: is it the rest of a text without quotes?", path)
+		case node:
+			for key, value := range v {
+				look(path+" › "+key, value)
+			}
+		case []any:
+			for i, value := range v {
+				look(fmt.Sprintf("%s › %d", path, i), value)
+			}
+		}
+	}
+	look(openapiFile, document(t))
+}
+
 // parameters are those of a route, of its path and its operation.
 func parameters(doc node, route httpapi.Route) (all []node) {
 	for _, from := range []node{at(at(doc, "paths"), route.Path), operation(doc, route)} {

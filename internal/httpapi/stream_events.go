@@ -21,7 +21,8 @@ const (
 )
 
 // StreamEvents serves the endpoint stream-events: server-sent events (WHATWG, "Server-sent events"), each with the
-// cursor behind it as its id. A client that was cut off comes again with the last one as Last-Event-ID.
+// cursor behind it as its id. A client that was cut off comes again with the last one as Last-Event-ID. The first id comes
+// before any event, so that one which is cut off in silence has a place to come back to.
 func StreamEvents(e *Edge, events Events) StreamHandler {
 	return e.streaming("stream-events", func(c *call) (answer, writer, error) {
 		p := c.params("type", "identity_id", "aggregate_id", "since", "cursor")
@@ -45,8 +46,8 @@ func StreamEvents(e *Edge, events Events) StreamHandler {
 
 // tell writes events until it is time to end, and then when to come again.
 func (c *call) tell(ctx context.Context, w io.Writer, events Events, r reading) error {
-	const comeAgain = "retry: 1000\n\n"
-	if _, err := io.WriteString(w, comeAgain); err != nil {
+	const comeAgain = "retry: 1000\n"
+	if _, err := fmt.Fprintf(w, "%sid: %s\n\n", comeAgain, c.sealPosition(r.from, r.list)); err != nil {
 		return err
 	}
 	until := c.edge.Now().Add(streamedAtMost)
@@ -75,6 +76,6 @@ func (c *call) tell(ctx context.Context, w io.Writer, events Events, r reading) 
 	if err != nil {
 		return err
 	}
-	_, err = io.WriteString(w, ": come again\n"+comeAgain)
+	_, err = io.WriteString(w, ": come again\n"+comeAgain+"\n")
 	return err
 }
