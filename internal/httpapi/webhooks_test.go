@@ -238,6 +238,13 @@ func TestWebhooksDontFloodOneHost(t *testing.T) {
 			t.Errorf("for another agent: %d %s", a.status, a.body)
 		}
 	}
+	other := w.admin("POST", "/v1/webhooks", `{"url":"https://8.8.8.8/kind","events":["a2a.task.message"]}`)
+	if other.status != 201 {
+		t.Errorf("for another kind of event: %d %s", other.status, other.body)
+	}
+	if a := w.admin("PATCH", "/v1/webhooks/"+w.object(other)["id"].(string), `{"events":["a2a.task.message","a2a.task.created"]}`); !full(a) {
+		t.Errorf("for one kind more: %d %s", a.status, a.body)
+	}
 	elsewhere := w.object(hook("https://8.8.4.4/", ""))["id"].(string)
 	path := "/v1/webhooks/" + elsewhere
 	for _, edit := range []string{`{"url":"https://8.8.8.8/later"}`, `{"url":"https://8.8.8.8/later","identity_id":"asker"}`} {

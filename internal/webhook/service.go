@@ -69,34 +69,40 @@ const MaxHooks = 50
 // ErrTooMany says that the organization has MaxHooks hooks.
 var ErrTooMany = errors.New("webhook: the organization has as many hooks as it may")
 
-// MaxAtHost is how many of an organization's hooks at one host and port are told of the same event: without a bound an
-// organization could have everything it does sent 50 times to a receiver that never asked for it. More than one is of use
-// to receivers that have a path for each kind of event, of which there are 5.
+// MaxAtHost is how many times the hooks of an organization at one host and port are told of the same event: without a bound
+// an organization could have everything it does sent 50 times to a receiver that never asked for it. A receiver that has a
+// path for each of its teams or stages has use for more than one.
 const MaxAtHost = 5
 
 // ErrTooManyAtHost says that MaxAtHost of the organization's hooks are told of the same event at that host.
 var ErrTooManyAtHost = errors.New("webhook: too many hooks at one host")
 
-// crowded says whether, with h in its place among all hooks of its organization, more than MaxAtHost would be told of one
-// event at its host, disabled ones included: they can be enabled at any time.
+// crowded says whether, with h in its place among all hooks of its organization, one event would be told of more than
+// MaxAtHost times at its host, by disabled ones included: they can be enabled at any time.
 func crowded(all []Hook, h Hook) bool {
-	told := map[task.ID]int{}
-	count := func(h Hook) {
-		told[h.Identity]++ // under zero those that are told of every identity's
-	}
-	count(h)
+	h.Enabled = true
+	there := []Hook{h}
 	for _, other := range all {
 		if other.ID != h.ID && hostOf(other.URL) == hostOf(h.URL) {
-			count(other)
+			there = append(there, other)
 		}
 	}
-	most := 0
-	for identity, n := range told {
-		if !identity.IsZero() {
-			most = max(most, n)
+	for _, event := range task.EventTypes {
+		told, most := map[task.ID]int{}, 0 // under zero by those that are told of every identity's
+		for _, hook := range there {
+			hook.Enabled = true
+			told[hook.Identity] += len(hook.Types(event, hook.Identity, true))
+		}
+		for identity, n := range told {
+			if !identity.IsZero() {
+				most = max(most, n)
+			}
+		}
+		if told[task.ID{}]+most > MaxAtHost && len(h.Types(event, h.Identity, true)) > 0 {
+			return true
 		}
 	}
-	return told[task.ID{}]+most > MaxAtHost
+	return false
 }
 
 // hostOf is the host and port of a checked URL.
@@ -251,13 +257,15 @@ func (s *Service) Edit(ctx context.Context, organization, id task.ID, e Edit) (H
 	// Others may have come there meanwhile. None of those stays that sees one too many.
 	if err := s.hasRoom(ctx, now); err != nil {
 		back := now
-		back.URL, back.Identity = was.URL, was.Identity
+		back.URL, back.Identity, back.Events = was.URL, was.Identity, was.Events
 		return Hook{}, cmp.Or(s.hooks.SaveHook(ctx, now, back), err)
 	}
 	return now, nil
 }
 
-func moved(was, now Hook) bool { return was.URL != now.URL || was.Identity != now.Identity }
+func moved(was, now Hook) bool {
+	return was.URL != now.URL || was.Identity != now.Identity || !slices.Equal(was.Events, now.Events)
+}
 
 func (s *Service) hasRoom(ctx context.Context, h Hook) error {
 	all, err := s.hooks.Hooks(ctx, h.Organization)
