@@ -206,10 +206,19 @@ func TestConflicts(t *testing.T) {
 		b.faults.Reset()
 		b.whole(told, w.version, w.messages, w.state)
 	}
+	told := b.send(text("please"))
+	b.faults.Reset()
+	b.faults.On("TransactWriteItems").Times(4).Fail(http.StatusBadRequest, "TransactionInProgressException") // longer than the SDK tries
+	told, err := b.Reply(t.Context(), b.as(b.to, told), task.Progress, task.ID{}, text("x"))
+	if n := b.faults.Count("TransactWriteItems"); err != nil || n != 5 {
+		t.Fatalf("in progress: %v after %d tries", err, n)
+	}
+	b.faults.Reset()
+	b.whole(told, 2, 2, task.Working)
 	v := b.send(text("please"))
 	b.faults.Reset()
 	b.faults.On("TransactWriteItems").Always().Answer(http.StatusBadRequest, canceled("TransactionConflict", "ItemCollectionSizeLimitExceeded"))
-	_, err := b.Reply(t.Context(), b.as(b.to, v), task.Progress, task.ID{}, text("x"))
+	_, err = b.Reply(t.Context(), b.as(b.to, v), task.Progress, task.ID{}, text("x"))
 	if n := b.faults.Count("TransactWriteItems"); !errors.Is(err, task.ErrUnavailable) || n != 1 {
 		t.Errorf("refused: %v after %d tries", err, n)
 	}
@@ -341,6 +350,40 @@ func incompressible(n int) string {
 		b[i] = byte(' ' + rand.IntN('~'-' '+1))
 	}
 	return string(b)
+}
+
+// A batch may leave out what was throttled: it is asked for again.
+func TestBatchInPortions(t *testing.T) {
+	b := newBench(t)
+	v := b.send(text("please"))
+	for range 2 {
+		if _, _, err := b.Send(t.Context(), task.Send{From: b.from, To: b.to, Context: v.Context, Message: text("please")}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b.faults.Reset()
+	b.faults.On("BatchGetItem").After(1).Rewrite(func(body []byte) []byte {
+		var answer struct {
+			Responses       map[string][]map[string]json.RawMessage
+			UnprocessedKeys map[string]map[string][]map[string]json.RawMessage
+		}
+		if err := json.Unmarshal(body, &answer); err != nil || len(answer.Responses[b.table]) != 3 {
+			t.Errorf("%s, %v", body, err)
+			return body
+		}
+		left := map[string][]map[string]json.RawMessage{}
+		for _, item := range answer.Responses[b.table][1:] {
+			left["Keys"] = append(left["Keys"], map[string]json.RawMessage{"p": item["p"], "s": item["s"]})
+		}
+		answer.Responses[b.table] = answer.Responses[b.table][:1]
+		answer.UnprocessedKeys = map[string]map[string][]map[string]json.RawMessage{b.table: left}
+		portion, _ := json.Marshal(answer)
+		return portion
+	})
+	_, tasks, err := b.ReadContext(t.Context(), b.as(b.to, v).Viewer, v.Context)
+	if n := b.faults.Count("BatchGetItem"); err != nil || len(tasks) != 3 || n != 3 {
+		t.Errorf("%d tasks in %d batches, %v", len(tasks), n, err)
+	}
 }
 
 // A query is not a snapshot of a transaction: what it shows of a write may be a part. Then it is made again.
@@ -491,6 +534,10 @@ func TestRenewalIsSeen(t *testing.T) {
 	}
 	if _, err := b.tasks.Renew(t.Context(), was, now); !errors.Is(err, task.ErrStale) {
 		t.Errorf("a renewal of what was read before another: %v", err)
+	}
+	b.faults.On("PutItem").Fail(http.StatusBadRequest, "TransactionConflictException")
+	if _, err := b.tasks.Renew(t.Context(), mustLoad(b, v.ID), now); !errors.Is(err, task.ErrStale) {
+		t.Errorf("a renewal with a write in the way: %v", err)
 	}
 	next, change := now, task.Change{Task: v.ID, Number: 2, Cause: task.CauseSet, State: task.Working, Caller: v.Caller, Target: v.Target}
 	next.Version, next.State = 2, task.Working
